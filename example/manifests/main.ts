@@ -4,7 +4,9 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { defineTool, Toolkit, ToolkitError } from "toolweave";
+import { a2aExecutor } from "toolweave/a2a";
 import { registerWith } from "toolweave/manifest";
+import { startAgent } from "../a2a/server.ts";
 
 const shop = createServer((request, response) => {
   const isKnown = request.url === "/products/tea%20pot" && request.headers.authorization === "Bearer s3cret-token";
@@ -14,14 +16,16 @@ const shop = createServer((request, response) => {
 await new Promise<void>((resolve) => shop.listen(0, "127.0.0.1", resolve));
 const { port } = shop.address() as AddressInfo;
 const tools = fileURLToPath(new URL("tools", import.meta.url));
+const agent = await startAgent();
 
 try {
   // #region use
   await using toolkit = new Toolkit();
   await using _ = registerWith(toolkit, {
     paths: [tools],
-    env: { ...process.env, SHOP_URL: `http://127.0.0.1:${port}`, SHOP_TOKEN: "s3cret-token" },
+    env: { ...process.env, SHOP_URL: `http://127.0.0.1:${port}`, SHOP_TOKEN: "s3cret-token", AGENT_URL: agent.card },
     executors: {
+      a2a: a2aExecutor,
       greet: ({ spec }) => ({ run: ({ name }) => `${spec.words}, ${name}!` }),
     },
   });
@@ -43,6 +47,9 @@ try {
   assert.equal(await (await toolkit.call("manifest.read_notes", {})).text(), "The text of notes.md.");
   assert.equal(await (await toolkit.call("manifest.greeting", { name: "Ada" })).text(), "Good morning, Ada!");
 
+  const journey = await toolkit.call("manifest.journey", { query: "Three days in Bern" });
+  assert.match(await journey.text(), /Three days in Bern: the 10:02/);
+
   const elicit = async () => ({ action: "accept", content: { city: "Bern" } }) as const;
   const located = await toolkit.call("manifest.location", {}, { session: { id: "person", elicit } });
   assert.deepEqual(await located.json(), { city: "Bern" });
@@ -51,6 +58,7 @@ try {
 
   for (const { ref, item } of entries) console.log(`${ref}: ${item.description}`);
 } finally {
+  await agent[Symbol.asyncDispose]();
   shop.closeAllConnections();
   shop.close();
 }

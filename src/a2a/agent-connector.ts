@@ -177,7 +177,7 @@ async function connected(
       const { reason } = current.signal;
       const late = current.signal.aborted && reason instanceof Error;
       const failure = late ? new ConnectionLostError(reason.message, { sent: true, cause: reason }) : error;
-      throw agentFailure(failure, { label, agent: undefined, redactor }, "the request for its card", true);
+      throw agentFailure(failure, { label, agent: undefined, redactor }, "the request for its card", "card");
     }
   });
 }

@@ -47,20 +47,23 @@ function protocolError(error: unknown): Readonly<Record<string, unknown>> | unde
 /**
  * The error of a request as a ToolkitError.
  *
- * @param what - the request, such as `the message of plan`
- * @param isRepeatable - it changes nothing at the agent, so that it may be sent again even if it may have arrived
+ * @param what - the request, such as `the message`
+ * @param kind - a message may do something, and must not be sent again where it may have arrived. An error about a card is for all callers: the
+ *   words of the agent are not for them
  */
 export function agentFailure(
   error: unknown,
   { label, agent, redactor }: FailingAgent,
   what: string,
-  isRepeatable: boolean,
+  kind: "message" | "read" | "card",
 ): unknown {
+  const isRepeatable = kind !== "message";
+  const isOfCaller = kind !== "card";
   const known = protocolError(error);
   const isUnread = ToolkitError.is(error, "REMOTE_ERROR") && error.details.server === "";
   if (ToolkitError.is(error) && !isUnread) return error;
   if (isBreak(error) || error instanceof HttpStatusError) {
-    return failureOf(error, { what, label, redactor, server: agent, repeatable: isRepeatable, isOfCaller: true });
+    return failureOf(error, { what, label, redactor, server: agent, repeatable: isRepeatable, isOfCaller });
   }
   const server = agent ?? label;
   const said = redactor.text(messageOf(known ?? error)).slice(0, quotedLength);

@@ -41,6 +41,8 @@ export class AgentSession implements ConnectorSession {
   readonly transport: string;
   readonly list: ConnectorSession["list"];
   readonly announces: ReadonlySet<Kind> = new Set();
+  /** Longer than that of a connection: each ping is a request for the card, and a call that fails asks for it at once. */
+  readonly silenceMs = 60_000;
   readonly closed: Promise<Error | undefined>;
   readonly #end: (error: Error | undefined) => void;
   readonly #parts: AgentSessionParts;
@@ -91,7 +93,7 @@ export class AgentSession implements ConnectorSession {
     } catch (error) {
       if (signal?.aborted || !isBreak(error)) return;
       if (this.#runs.size > 0) this.#interrupt();
-      else this.#end(asError(agentFailure(error, this.#failing, "the request for its card", true)));
+      else this.#end(asError(agentFailure(error, this.#failing, "the request for its card", "card")));
     }
   }
 
@@ -115,7 +117,7 @@ export class AgentSession implements ConnectorSession {
     const task = await client.task(ids.taskId, signal).catch((error: unknown) => {
       signal.throwIfAborted();
       if (protocolReason(error) === "TASK_NOT_FOUND") throw noArtifact(uri, this.server.name, error);
-      throw agentFailure(error, this.#failing, `the request for ${uri}`, true);
+      throw agentFailure(error, this.#failing, `the request for ${uri}`, "read");
     });
     const artifact = task.artifacts.find(({ artifactId }) => artifactId === ids.artifactId);
     if (artifact === undefined || task.id !== ids.taskId) throw noArtifact(uri, this.server.name);
@@ -136,7 +138,7 @@ export class AgentSession implements ConnectorSession {
     else {
       const { chosen } = this.#profile;
       const read = await readProfile(profiles, signal ?? lifetime.signal, this.#profile).catch((error: unknown) => {
-        throw signal?.aborted ? signal.reason : agentFailure(error, this.#failing, "the request for its card", true);
+        throw signal?.aborted ? signal.reason : agentFailure(error, this.#failing, "the request for its card", "card");
       });
       if (read.chosen.url !== chosen.url || read.chosen.protocolBinding !== chosen.protocolBinding)
         this.#end(new Error("its card names another interface now"));
@@ -179,6 +181,8 @@ export class AgentSession implements ConnectorSession {
     } catch (error) {
       if (signal.aborted || ToolkitError.is(error, "LIMIT_EXCEEDED"))
         this.#canceling.add(this.#cancel(run, client, { identified: identified.promise, reason: error }));
+      // Whether the agent is still there shows now, and not with the next ping.
+      if (ToolkitError.is(error, "UNAVAILABLE") || ToolkitError.is(error, "OUTCOME_UNKNOWN")) void this.ping({});
       throw error;
     }
   }
@@ -196,7 +200,7 @@ export class AgentSession implements ConnectorSession {
     await client.cancel(task.id, AbortSignal.timeout(cancelMs)).catch((error: unknown) => {
       // It may have ended by itself.
       if (protocolReason(error) !== undefined) return;
-      const data = `The task ${task.id} was not canceled: ${asError(agentFailure(error, this.#failing, "its cancellation", true)).message}`;
+      const data = `The task ${task.id} was not canceled: ${asError(agentFailure(error, this.#failing, "its cancellation", "read")).message}`;
       this.#parts.host.log({ level: "warning", logger: this.#failing.label, data });
     });
   }

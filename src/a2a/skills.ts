@@ -62,7 +62,8 @@ function descriptorOf(name: string, skill: AgentSkill | undefined, card: AgentCa
   };
 }
 
-function inputSchema(modes: readonly string[]): JsonSchema {
+/** The schema of what a skill takes, by its media types. */
+export function inputSchema(modes: readonly string[]): JsonSchema {
   const takesText = modes.length === 0 || modes.some((mode) => /^(?:text\b|\*)/i.test(mode));
   const takesData = modes.length === 0 || modes.some((mode) => /json|^\*/i.test(mode));
   const message = { type: "string", description: "The task for the agent, in words." };

@@ -28,6 +28,8 @@ export interface TaskRunHost extends FailingAgent {
 
 /** The longest wait for the answer to a question about a task. */
 const requestMs = 10_000;
+/** The most characters of a message that are reported as progress. */
+const shownLength = 2_000;
 const firstPollMs = 250;
 const maxPollMs = 5_000;
 /** The longest wait for a person who was shown a page to authorize something. */
@@ -104,7 +106,7 @@ export class TaskRun {
         const message = `${this.#parts.agent} has no task ${taskId}: leave taskId out to begin another one.`;
         throw new ToolkitError("NOT_FOUND", message, { key: taskId, suggestions: [] }, { cause: error });
       }
-      throw agentFailure(error, this.#parts, `the request for the task ${taskId}`, true);
+      throw agentFailure(error, this.#parts, `the request for the task ${taskId}`, "read");
     }
     if (!this.task.isTerminal) return;
     const message = `is of a task that is ${this.task.state}`;
@@ -125,7 +127,7 @@ export class TaskRun {
       this.#work.signal.throwIfAborted();
       const isBroken = error === interruption || (isBreak(error) && !neverSent(error));
       if (!isBroken || (this.#updates === before && !wasAsked && error !== interruption))
-        throw agentFailure(error, this.#parts, "the message", false);
+        throw agentFailure(error, this.#parts, "the message", "message");
       broken = error;
     }
     if (this.#updates > before && (this.task.id !== "" || this.task.reply !== undefined)) return;
@@ -217,7 +219,7 @@ export class TaskRun {
   }
 
   #lost(error: unknown): ToolkitError {
-    const failure = agentFailure(error, this.#parts, `the task ${this.task.id}`, true);
+    const failure = agentFailure(error, this.#parts, `the task ${this.task.id}`, "read");
     const why = failure instanceof Error ? failure.message : "the connection ended.";
     return unknownTask(this.task.id, this.#parts, why, failure);
   }
@@ -279,7 +281,9 @@ export class TaskRun {
         ? `artifact ${update.value.artifact?.name || update.value.artifact?.artifactId}`
         : messageText(task.status) || task.state;
     // The context reports an error of a listener.
-    this.#context.progress(this.#progress, undefined, this.#parts.redactor.described(message)).catch(() => {});
+    this.#context
+      .progress(this.#progress, undefined, this.#parts.redactor.described(message.slice(0, shownLength)))
+      .catch(() => {});
   }
 
   #pause(delayMs: number): Promise<void> {

@@ -4,12 +4,9 @@ import { promptFolder } from "../prompt/prompt-folder.ts";
 import { Toolkit } from "../toolkit/toolkit.ts";
 import type { ConfigPath } from "./config-document.ts";
 import {
-  addConnector,
-  agentMaker,
   type ConfiguredOptions,
   type PlannedTools,
   placed,
-  plannedConnectors,
   plannedTools,
   promptFolders,
   readOptions,
@@ -17,6 +14,7 @@ import {
 } from "./config-parts.ts";
 import type { WrittenConfig } from "./config-schema.ts";
 import type { ConfiguredWorkflows } from "./config-workflows.ts";
+import { addConnector, agentMaker, plannedConnectors } from "./planned-connectors.ts";
 import { type ReadConfig, readConfig } from "./read-config.ts";
 
 /** The changes that a newer version of a configuration made. */

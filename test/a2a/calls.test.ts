@@ -4,6 +4,7 @@ import type { Delegate } from "../../src/core/delegate.ts";
 import type { ElicitRequest } from "../../src/core/interaction.ts";
 import type { Content } from "../../src/core/resource.ts";
 import type { Progress } from "../../src/core/session.ts";
+import { resource } from "../../src/resource/resource-factory.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { until } from "../e2e/support.ts";
 import { failure, rejection } from "../support/failure.ts";
@@ -144,6 +145,16 @@ verifies("W4", "streaming is progress, and the chunks of an artifact are one tex
   expect(await result.parts?.[0]?.text()).toBe("Three days in Bern");
   const said = reports.map(({ message }) => message);
   expect(said).toEqual(expect.arrayContaining(["reading", "thinking", "writing", "artifact plan"]));
+});
+
+verifies("W4", "attachments of a call are sent as files", async () => {
+  const { card } = await agent();
+  const toolkit = await connected(card);
+  const attachments = [await resource.data("map.bin", new Uint8Array([1, 2, 3]), { mediaType: "application/x-map" })];
+  const result = await toolkit.call("travel.plan", { message: "data" }, { attachments });
+  const file = result.parts?.find(({ mediaType }) => mediaType === "application/x-map");
+  expect(file?.name).toBe("map");
+  expect(await file?.bytes()).toEqual(new Uint8Array([1, 2, 3]));
 });
 
 verifies("W4", "an answer without a task, a file and a link are contents of their kinds", async () => {

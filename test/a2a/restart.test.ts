@@ -6,6 +6,8 @@ import { type A2aOptions, a2a } from "../../src/a2a/index.ts";
 import type { AddConnectorOptions } from "../../src/connection/connect-options.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { until } from "../e2e/support.ts";
+import { contextOf, never, RecordingHost } from "../mcp/fixture/host.ts";
+import { listen } from "../mcp/fixture/http.ts";
 import { Child } from "../support/child.ts";
 import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
@@ -85,6 +87,7 @@ describe.each([
     await begun.promise;
     await first.child.kill();
     expect((await call).code).toBe("OUTCOME_UNKNOWN");
+    await until(() => toolkit.connections[0]?.state === "waiting");
   });
 });
 
@@ -99,4 +102,45 @@ verifies("W4", "an agent that does not answer is not connected, and is connected
   await start(tasks, {}, first.port);
   await until(() => connection?.state === "connected");
   expect(await (await toolkit.call("travel.plan", { message: "echo Bern" })).parts?.[0]?.text()).toBe("Bern");
+});
+
+verifies("W4", "a stream that is dead without an end is noticed, and the task asked for", async () => {
+  const methods: string[] = [];
+  let isDead = false;
+  const agent = await listen(async (request, response) => {
+    if (request.method === "GET") {
+      // Open, and never answered.
+      if (isDead) return;
+      const url = `http://${request.headers.host}/rpc`;
+      const supportedInterfaces = [{ url, protocolBinding: "JSONRPC", protocolVersion: "1.0" }];
+      return void response
+        .writeHead(200, { "content-type": "application/json" })
+        .end(JSON.stringify({ name: "Agent", supportedInterfaces, capabilities: { streaming: true } }));
+    }
+    let text = "";
+    for await (const chunk of request) text += chunk;
+    const { id, method } = JSON.parse(text) as { readonly id: number; readonly method: string };
+    methods.push(method);
+    const task = { id: "t", contextId: "c", status: { state: isDead ? "TASK_STATE_COMPLETED" : "TASK_STATE_WORKING" } };
+    if (method === "GetTask")
+      return void response
+        .writeHead(200, { "content-type": "application/json" })
+        .end(JSON.stringify({ jsonrpc: "2.0", id, result: task }));
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.write(`data: ${JSON.stringify({ jsonrpc: "2.0", id, result: { task } })}\n\n`);
+  });
+  open.push(() => agent.close());
+  const session = await a2a(`${agent.origin}/card.json`).connect({ host: new RecordingHost(), signal: never });
+  open.push(async () => session[Symbol.asyncDispose]());
+  const begun = Promise.withResolvers<boolean>();
+  const progress = async () => {
+    begun.resolve(true);
+    return true;
+  };
+  const call = session.call("message", { message: "go" }, contextOf({ session: { id: "1" }, progress }));
+  await begun.promise;
+  isDead = true;
+  await session.ping?.({});
+  expect((await call).meta?.a2a).toMatchObject({ state: "completed" });
+  expect(methods).toEqual(["SendStreamingMessage", "GetTask"]);
 });

@@ -7,7 +7,7 @@ import type { Delegate } from "../../src/core/delegate.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { until } from "../e2e/support.ts";
 import { listen } from "../mcp/fixture/http.ts";
-import { failure } from "../support/failure.ts";
+import { failure, rejection } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
 
 const open: (() => Promise<unknown>)[] = [];
@@ -344,6 +344,27 @@ describe("a task", () => {
         expect(error.message.length).toBeLessThan(1_000);
       }
     }
+  });
+
+  verifies("W4", "a task that is named after its call has ended is canceled then", async () => {
+    const opened = Promise.withResolvers<() => void>();
+    const { url, methods } = await agent({
+      answer: (rpc, response) => {
+        events(rpc, response, [], true);
+        const result = { task: task("late", working) };
+        opened.resolve(
+          () => void response.write(`data: ${JSON.stringify({ jsonrpc: "2.0", id: rpc.id, result })}\n\n`),
+        );
+      },
+    });
+    const { toolkit } = await added(url);
+    const caller = new AbortController();
+    const call = rejection(toolkit.call("agent.plan", { message: "go" }, { signal: caller.signal }));
+    const name = await opened.promise;
+    caller.abort();
+    await call;
+    name();
+    await until(() => methods.includes("CancelTask"));
   });
 
   verifies("W4", "an agent that asks without end is ended by the limit of questions", async () => {

@@ -1,6 +1,6 @@
 import { access, constants, stat } from "node:fs/promises";
 import { delimiter, dirname, isAbsolute, join, resolve } from "node:path";
-import { plannedConnectors } from "../../config/config-parts.ts";
+import { plannedConnectors } from "../../config/planned-connectors.ts";
 import { findConfig, type ReadConfig, readConfig } from "../../config/read-config.ts";
 import type { Connection } from "../../core/connection.ts";
 import { messageOf, ToolkitError } from "../../core/error.ts";
