@@ -6,6 +6,7 @@ import type { Redactor } from "./redact.ts";
 import type { Peer } from "./rpc/peer.ts";
 import { RpcError } from "./rpc/rpc-error.ts";
 import { parseText } from "./rpc/rpc-message.ts";
+import { declaresNotifications } from "./session-wire.ts";
 import type { Transport } from "./transport/transport.ts";
 import { supportedIn, unsupportedProtocol } from "./unsupported-protocol.ts";
 
@@ -35,6 +36,13 @@ export interface HandshakeOptions {
   readonly redactor: Redactor;
 }
 
+/** The outcome of a handshake. */
+export interface ShakenHands {
+  readonly server: ServerInfo;
+  /** Resolves when notifications can arrive, or never will. Never rejects. */
+  readonly opening: Promise<void> | undefined;
+}
+
 /**
  * Agrees with a server on a revision, and learns its name and capabilities.
  *
@@ -42,7 +50,7 @@ export interface HandshakeOptions {
  *   throws
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization
  */
-export async function shakeHands(peer: Peer, transport: Transport, options: HandshakeOptions): Promise<ServerInfo> {
+export async function shakeHands(peer: Peer, transport: Transport, options: HandshakeOptions): Promise<ShakenHands> {
   const { clientInfo, capabilities, label, redactor } = options;
   const params = { protocolVersion: protocolVersions[0], capabilities, clientInfo };
   const result = await peer.request("initialize", params).catch((error: unknown) => {
@@ -61,10 +69,15 @@ export async function shakeHands(peer: Peer, transport: Transport, options: Hand
     throw unsupportedProtocol([protocolVersion], { label, redactor, spoken: protocolVersions });
   }
   transport.negotiated?.(protocolVersion);
+  const server = serverInfoOf(result, protocolVersion, options);
   const initialized = peer.notify("notifications/initialized");
   // Beside each other: a server that is far away is asked once less before it lists anything.
-  await Promise.all([initialized, transport.ready?.(initialized)]);
-  return serverInfoOf(result, protocolVersion, options);
+  const opening = transport.ready?.(initialized);
+  await initialized;
+  // A change after a list and before the stream of notifications would be lost. Where none is declared the stream opens beside the lists: over
+  // TLS its connection takes as long as three requests.
+  if (declaresNotifications(server.capabilities)) await opening;
+  return { server, opening };
 }
 
 /** The description that a server gives of itself, in the fields of a result. */

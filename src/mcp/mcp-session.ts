@@ -199,8 +199,9 @@ export class McpSession implements ConnectorSession {
         renamed: (own, shown) => void ownKeys.set(shown, own),
         faultOf: wire.entryFault === undefined ? undefined : (entry) => wire.entryFault?.(kind, entry),
       }).then(
-        (list) => {
+        async (list) => {
           this.#ownKeys.set(kind, ownKeys);
+          await wire.opening;
           return list;
         },
         (error: unknown) => this.#fail(error, { what: lists[kind].method, repeatable: true, isOfCaller: false }),

@@ -165,12 +165,12 @@ export const shakeByInitialize: Handshake = async ({ peer, transport, attempt, h
   const { clientInfo = ownClientInfo(), roots, logLevel } = options;
   const announced = host.listRoots === undefined ? {} : { roots: { listChanged: true } };
   const capabilities = { ...clientCapabilities(host, roots), ...announced };
-  const server = await shakeHands(peer, transport, { clientInfo, capabilities, label, redactor });
+  const { server, opening } = await shakeHands(peer, transport, { clientInfo, capabilities, label, redactor });
   // Not waited for: a server that does not care loses nothing.
   if (logLevel !== undefined && server.capabilities.logging !== undefined) {
     peer.request("logging/setLevel", { level: logLevel }).catch(() => {});
   }
-  return { server, wire: new HandshakeWire(peer, transport, server.capabilities) };
+  return { server, wire: new HandshakeWire(peer, transport, server.capabilities, opening) };
 };
 
 /** The error of a failed attempt: the signal's reason as it is, the rest as a ToolkitError where it is known. */

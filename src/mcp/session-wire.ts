@@ -16,6 +16,8 @@ export interface SessionWire {
   follow(uri: string, isWanted: boolean, options: RequestOptions): Promise<unknown>;
   /** True where changes of the list of a kind are announced now. */
   announces(kind: Kind): boolean;
+  /** Resolves when what no request asked for can arrive, or never will: lists are read meanwhile, and given then. Missing, it is so. */
+  readonly opening?: Promise<void> | undefined;
   /** True for the revision without sessions, where `structuredContent` may be `null`, and log messages belong to a request. */
   readonly isModern: boolean;
   /** Takes note of an entry of a list. Gives the reason, where the specification wants it left out. */
@@ -38,14 +40,24 @@ export function declaresChanges(capabilities: Fields, kind: Kind): boolean {
   return isRecord(capability) && capability.listChanged === true;
 }
 
+/** True where a server says that it sends something on its own from the beginning: changes of a list, or log messages. */
+export function declaresNotifications(capabilities: Fields): boolean {
+  return (
+    isRecord(capabilities.logging) ||
+    (Object.keys(capabilityOf) as Kind[]).some((kind) => declaresChanges(capabilities, kind))
+  );
+}
+
 /** The wire of the revisions with sessions: requests go as they are, and notifications come by themselves. */
 export class HandshakeWire implements SessionWire {
   readonly isModern = false;
+  readonly opening: Promise<void> | undefined;
   readonly #peer: Peer;
   readonly #transport: Transport;
   readonly #capabilities: Fields;
 
-  constructor(peer: Peer, transport: Transport, capabilities: Fields) {
+  constructor(peer: Peer, transport: Transport, capabilities: Fields, opening?: Promise<void>) {
+    this.opening = opening;
     this.#peer = peer;
     this.#transport = transport;
     this.#capabilities = capabilities;

@@ -52,6 +52,7 @@ function byHand(
   answer: (message: Message, response: ServerResponse, request: IncomingMessage) => void,
   options: {
     readonly session?: string;
+    readonly capabilities?: Readonly<Record<string, unknown>>;
     readonly get?: (request: IncomingMessage, response: ServerResponse) => void;
   } = {},
 ): RequestListener {
@@ -66,7 +67,7 @@ function byHand(
       };
       const result = {
         protocolVersion: "2025-06-18",
-        capabilities: { tools: { listChanged: true } },
+        capabilities: options.capabilities ?? { tools: { listChanged: true } },
         serverInfo: { name: "hand", version: "1" },
       };
       response.writeHead(200, headers).end(JSON.stringify({ jsonrpc: "2.0", id: message.id, result }));
@@ -483,6 +484,45 @@ describe("Streamable HTTP", () => {
       await session[Symbol.asyncDispose]();
     }
   });
+
+  for (const [declared, capabilities, when] of [
+    ["no notification", { tools: {}, resources: { listChanged: false } }, "beside its lists, which are given then"],
+    ["changes of a list", { tools: {}, prompts: { listChanged: true } }, "before its lists"],
+    ["log messages", { tools: {}, logging: {} }, "before its lists"],
+  ] as const) {
+    verifies("M6", `the stream of a server that declares ${declared} is opened ${when}`, async () => {
+      // However long the machine takes, the stream is not late.
+      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+      const host = new RecordingHost();
+      const asked = Promise.withResolvers<ServerResponse>();
+      const listed = Promise.withResolvers<void>();
+      const answer = (message: Message, response: ServerResponse) => {
+        response.writeHead(200, { "content-type": "application/json" });
+        const result = { tools: [], content: [] };
+        const text = JSON.stringify({ jsonrpc: "2.0", id: message.id, result });
+        response.end(text, () => listed.resolve());
+      };
+      const get = (_request: IncomingMessage, response: ServerResponse) => asked.resolve(response);
+      const { origin } = await serve(byHand(answer, { capabilities, get }));
+      let isOpen = false;
+      const openStream = async () => {
+        stream(await asked.promise).write(": open\n\n");
+        isOpen = true;
+      };
+      const isBeside = when !== "before its lists";
+      if (!isBeside) void openStream();
+      const session = await connect(origin, { host });
+      expect(isOpen).toBe(!isBeside);
+      const list = session.list.tool?.({ signal: never }).then(({ items }) => [isOpen, items]);
+      await listed.promise;
+      // The list has arrived by then.
+      await session.call("any", {}, contextOf());
+      if (isBeside) await openStream();
+      expect(await list).toEqual([true, []]);
+      // It is no gap: nothing that is declared can have changed meanwhile.
+      expect(host.changes).toEqual([]);
+    });
+  }
 
   verifies(
     "M7",
