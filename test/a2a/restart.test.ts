@@ -106,6 +106,17 @@ verifies("W4", "an agent that does not answer is not connected, and is connected
   expect(await (await toolkit.call("travel.plan", { message: "echo Bern" })).parts?.[0]?.text()).toBe("Bern");
 });
 
+verifies("W4", "a connector that is taken away in the middle of a task leaves its outcome unknown", async () => {
+  const agent = await startAgent();
+  open.push(() => agent.close());
+  const toolkit = await connected(agent.card);
+  const begun = Promise.withResolvers<void>();
+  const call = failure(toolkit.call("travel.plan", { message: "wait" }, { onProgress: () => begun.resolve() }));
+  await begun.promise;
+  await toolkit.removeConnector("travel");
+  expect((await call).code).toBe("OUTCOME_UNKNOWN");
+});
+
 verifies("W4", "each break of a long task has its own time to end", async () => {
   const agent = await startAgent();
   open.push(() => agent.close());
