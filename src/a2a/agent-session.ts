@@ -10,7 +10,7 @@ import type { LruCache } from "../lib/lru-cache.ts";
 import { abortable, PendingWork } from "../lib/promise.ts";
 import { present } from "../lib/value.ts";
 import { fetchCard } from "./agent-card.ts";
-import { agentFailure, type FailingAgent, isBreak, protocolReason } from "./agent-failure.ts";
+import { agentFailure, type FailingAgent, isBreak, protocolReason, unknownTask } from "./agent-failure.ts";
 import { type AgentProfile, clientFor, type ProfileParts, readProfile } from "./agent-profile.ts";
 import type { AgentClient } from "./agent-sdk.ts";
 import { firstMessage, type NamedSkill, parseSkillInput, type SkillInput, toolList } from "./skills.ts";
@@ -126,7 +126,7 @@ export class AgentSession implements ConnectorSession {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#end(undefined);
-    for (const run of this.#runs) run.abort(new Error("The connection was closed."));
+    for (const run of this.#runs) run.abort(unknownTask(run.task.id, this.#failing, "the connection was closed."));
     // Bounded: each has its limit.
     await this.#canceling.settled();
     this.#parts.lifetime.abort(new Error("The connection has ended."));

@@ -82,8 +82,8 @@ export class TaskRun {
   /**
    * Runs it.
    *
-   * @throws ToolkitError `NOT_FOUND` and `INVALID_INPUT` for a task that is not there, or over; `UNAVAILABLE` where the message was surely not sent, `OUTCOME_UNKNOWN` where it is not known what became of it,
-   *   `LIMIT_EXCEEDED`, `REMOTE_ERROR`, `UNAUTHORIZED`; the reason of `abort`
+   * @throws ToolkitError `NOT_FOUND` and `INVALID_INPUT` for a task that is not there, or over; `UNAVAILABLE` where the message was surely not
+   *   sent, `OUTCOME_UNKNOWN` where it is not known what became of it, `LIMIT_EXCEEDED`, `REMOTE_ERROR`, `UNAUTHORIZED`; the reason of `abort`
    */
   async run(first: Message): Promise<TaskRecord> {
     if (first.taskId !== "") await this.#find(first.taskId);
@@ -133,7 +133,7 @@ export class TaskRun {
     if (this.#updates > before && (this.task.id !== "" || this.task.reply !== undefined)) return;
     if (!wasAsked)
       throw unknownTask(this.task.id, this.#parts, "its answer ended without a task or a message.", broken);
-    await this.#recovered((signal) => this.#askAgent(signal));
+    await this.#recovered();
     if (this.task.isWaitingStill)
       throw unknownTask(this.task.id, this.#parts, "the answer to its question may not have arrived.", broken);
   }
@@ -149,11 +149,9 @@ export class TaskRun {
     let waitMs = firstPollMs;
     while (this.#isActive) {
       const before = this.#progress;
-      await this.#recovered(async (signal) => {
-        // Asked first: what is over cannot be subscribed to.
-        await this.#askAgent(signal);
-        if (this.#isActive && this.#canSubscribe) await this.#subscribe();
-      });
+      // Asked first: what is over cannot be subscribed to.
+      await this.#recovered();
+      if (this.#isActive && this.#canSubscribe) await this.#subscribe();
       if (!this.#isActive) return;
       waitMs = this.#progress > before ? firstPollMs : Math.min(maxPollMs, waitMs * 1.5);
       await this.#pause(waitMs);
@@ -171,8 +169,8 @@ export class TaskRun {
       await this.#take((signal) => this.#client.subscribe(this.task.id, signal));
     } catch (error) {
       // An agent that has no such stream now is asked.
-      if (protocolReason(error) === undefined) throw error;
-      this.#canSubscribe = false;
+      if (protocolReason(error) === undefined) this.#assertBroken(error);
+      else this.#canSubscribe = false;
     }
   }
 
@@ -193,19 +191,16 @@ export class TaskRun {
     }
   }
 
-  /** Runs a step, again after each break of the connection, as long as breaks may last. @throws ToolkitError `OUTCOME_UNKNOWN`, `LIMIT_EXCEEDED` */
-  async #recovered(step: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  /** Asks for the task until there is an answer, as long as a break may last. @throws ToolkitError `OUTCOME_UNKNOWN`, `LIMIT_EXCEEDED` */
+  async #recovered(): Promise<void> {
     const { resumeMs, recovering } = this.#parts;
-    const { signal } = this.#work;
     let brokenAt: number | undefined;
     try {
       for (let failures = 1; ; failures++) {
         try {
-          return await step(signal);
+          return await this.#askAgent(this.#work.signal);
         } catch (error) {
-          signal.throwIfAborted();
-          if (ToolkitError.is(error, "LIMIT_EXCEEDED")) throw error;
-          if (error !== interruption && !isBreak(error)) throw this.#lost(error);
+          this.#assertBroken(error);
           const now = systemClock.now();
           if (brokenAt === undefined) recovering(1);
           brokenAt ??= now;
@@ -216,6 +211,13 @@ export class TaskRun {
     } finally {
       if (brokenAt !== undefined) recovering(-1);
     }
+  }
+
+  /** @throws every error but that of a connection that is broken; the reason of `abort` */
+  #assertBroken(error: unknown): void {
+    this.#work.signal.throwIfAborted();
+    if (ToolkitError.is(error, "LIMIT_EXCEEDED")) throw error;
+    if (error !== interruption && !isBreak(error)) throw this.#lost(error);
   }
 
   #lost(error: unknown): ToolkitError {

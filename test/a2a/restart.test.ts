@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { afterEach, describe, expect } from "vitest";
 import { type A2aOptions, a2a } from "../../src/a2a/index.ts";
 import type { AddConnectorOptions } from "../../src/connection/connect-options.ts";
@@ -11,6 +12,7 @@ import { listen } from "../mcp/fixture/http.ts";
 import { Child } from "../support/child.ts";
 import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
+import { startAgent } from "./fixture/agent.ts";
 
 const open: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -102,6 +104,35 @@ verifies("W4", "an agent that does not answer is not connected, and is connected
   await start(tasks, {}, first.port);
   await until(() => connection?.state === "connected");
   expect(await (await toolkit.call("travel.plan", { message: "echo Bern" })).parts?.[0]?.text()).toBe("Bern");
+});
+
+verifies("W4", "a connector that is taken away in the middle of a task leaves its outcome unknown", async () => {
+  const agent = await startAgent();
+  open.push(() => agent.close());
+  const toolkit = await connected(agent.card);
+  const begun = Promise.withResolvers<void>();
+  const call = failure(toolkit.call("travel.plan", { message: "wait" }, { onProgress: () => begun.resolve() }));
+  await begun.promise;
+  await toolkit.removeConnector("travel");
+  expect((await call).code).toBe("OUTCOME_UNKNOWN");
+});
+
+verifies("W4", "each break of a long task has its own time to end", async () => {
+  const agent = await startAgent();
+  open.push(() => agent.close());
+  const resumeMs = 100;
+  const toolkit = await connected(agent.card, { resumeMs });
+  const begun = Promise.withResolvers<void>();
+  const call = toolkit.call("travel.plan", { message: "wait" }, { onProgress: () => begun.resolve() });
+  await begun.promise;
+  for (const round of [1, 2, 3]) {
+    // Longer than a break may last, so that the next one would be too late by the clock of the last.
+    await setTimeout(resumeMs * 1.5);
+    agent.breakConnections();
+    await until(() => agent.subscribed() === round);
+  }
+  agent.release();
+  expect(await (await call).parts?.[0]?.text()).toBe("done");
 });
 
 verifies("W4", "a stream that is dead without an end is noticed, and the task asked for", async () => {
