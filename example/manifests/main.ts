@@ -1,4 +1,4 @@
-// Tools without code: one manifest of each mode, a real HTTP server and a real program.
+// Tools without code: one manifest of each mode, a document of OpenAPI, a real HTTP server and a real program.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -8,10 +8,14 @@ import { a2aExecutor } from "toolweave/a2a";
 import { registerWith } from "toolweave/manifest";
 import { startAgent } from "../a2a/server.ts";
 
+const answers: Readonly<Record<string, unknown>> = {
+  "/products/tea%20pot": { stock: { pieces: 12 } },
+  "/orders?state=open": [{ id: "A-2", state: "open" }],
+};
 const shop = createServer((request, response) => {
-  const isKnown = request.url === "/products/tea%20pot" && request.headers.authorization === "Bearer s3cret-token";
-  response.writeHead(isKnown ? 200 : 404, { "content-type": "application/json" });
-  response.end(JSON.stringify(isKnown ? { stock: { pieces: 12 } } : {}));
+  const answer = request.headers.authorization === "Bearer s3cret-token" ? answers[request.url ?? ""] : undefined;
+  response.writeHead(answer === undefined ? 404 : 200, { "content-type": "application/json" });
+  response.end(JSON.stringify(answer ?? {}));
 });
 await new Promise<void>((resolve) => shop.listen(0, "127.0.0.1", resolve));
 const { port } = shop.address() as AddressInfo;
@@ -40,6 +44,8 @@ try {
   assert.deepEqual(await call("manifest.forecast", { city: "Bern" }), { degrees: 18, sky: "rain" });
   await assert.rejects(call("manifest.forecast", { city: "Rome" }), /does not answer/);
   assert.deepEqual(await call("shop.stock", { product: "tea pot" }), { pieces: 12 });
+  assert.deepEqual(await call("orders.orders_list", { state: "open" }), [{ id: "A-2", state: "open" }]);
+  assert.equal(entries.filter(({ namespace }) => namespace === "orders").length, 1);
   assert.match(await (await toolkit.call("manifest.checksum", { text: "abc" })).text(), /^ba7816bf/);
 
   const read = defineTool({ name: "read", run: ({ path }) => `The text of ${path}.` });

@@ -21,6 +21,8 @@ export interface LoaderParts extends Pick<ManifestContext, "sandboxes" | "client
 export interface LoadedManifest {
   readonly namespace: string | undefined;
   readonly tools: readonly Tool[];
+  /** The reasons why some are missing. */
+  readonly problems: readonly Error[];
   /** The absolute paths of the files beside it that were read. */
   readonly files: ReadonlySet<string>;
   /** Ends what its tools keep running. */
@@ -52,7 +54,8 @@ export class ManifestLoader {
     try {
       const tools = await kind.tools(checkedSpec(parsed, kind.spec), version);
       signal.throwIfAborted();
-      return { namespace: parsed.namespace, tools, files: version.files, close: () => version.close() };
+      const { files, problems } = version;
+      return { namespace: parsed.namespace, tools, problems, files, close: () => version.close() };
     } catch (error) {
       await version.close();
       throw error;
@@ -84,6 +87,7 @@ class ManifestVersion implements ManifestContext {
   readonly sandboxes: ManifestContext["sandboxes"];
   readonly clients: ManifestContext["clients"];
   readonly files = new Set<string>();
+  readonly problems: ToolkitError[] = [];
   readonly #manifest: ParsedManifest;
   readonly #closers: (() => Promise<void> | void)[] = [];
 
@@ -131,6 +135,10 @@ class ManifestVersion implements ManifestContext {
 
   resolveFolder(path: FieldPath, folder: string): string {
     return resolve(this.folder ?? ".", this.expand(path, folder));
+  }
+
+  report(problem: ToolkitError<"INVALID_MANIFEST">): void {
+    this.problems.push(problem);
   }
 
   onClose(close: () => Promise<void> | void): void {

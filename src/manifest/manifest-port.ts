@@ -66,6 +66,8 @@ export interface ManifestContext {
   listFolder(path: FieldPath, folder: string): Promise<readonly string[]>;
   /** The absolute path of a folder, by a path from the folder of the manifest. It may lead anywhere: nothing is read of it here. */
   resolveFolder(path: FieldPath, folder: string): string;
+  /** Reports a mistake for which a tool is missing, and no other one: of many tools of one document. It is among the problems of the source. */
+  report(problem: ToolkitError<"INVALID_MANIFEST">): void;
   /** Registers what is to be done when this version is replaced, removed or its namespace is taken away. */
   onClose(close: () => Promise<void> | void): void;
 }

@@ -50,9 +50,14 @@ export class ManifestSet {
     return [...this.#tools.keys()];
   }
 
+  get #manifests(): readonly PlacedManifest[] {
+    return [...this.#folders.flatMap(({ contents }) => contents.manifests), ...this.#given];
+  }
+
   get problems(): readonly Error[] {
     const ofFolders = this.#folders.flatMap(({ followed }) => followed.problems);
-    return [...this.#unread, ...ofFolders, ...this.#givenProblems, ...this.#conflicts];
+    const ofTools = this.#manifests.flatMap(({ problems }) => problems);
+    return [...this.#unread, ...ofFolders, ...ofTools, ...this.#givenProblems, ...this.#conflicts];
   }
 
   toolsOf(namespace: string): readonly Tool[] {
@@ -131,8 +136,7 @@ export class ManifestSet {
     const tools = new Map<string, Tool[]>();
     const owners = new Map<string, string>();
     const conflicts: Error[] = [];
-    const all = [...this.#folders.flatMap(({ contents }) => contents.manifests), ...this.#given];
-    for (const { namespace = this.#origins.namespace, tools: own, file } of all) {
+    for (const { namespace = this.#origins.namespace, tools: own, file } of this.#manifests) {
       const list = tools.get(namespace) ?? [];
       tools.set(namespace, list);
       for (const tool of own) {

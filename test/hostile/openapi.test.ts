@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest";
 import type { Tool } from "../../src/core/item.ts";
 import { folderWith, loadManifest } from "../manifest/manifest-fixture.ts";
-import { toolkitWith, toolsOf } from "../manifest/openapi/openapi-fixture.ts";
+import { loadDocument, toolkitWith, toolsOf } from "../manifest/openapi/openapi-fixture.ts";
 import { failure } from "../support/failure.ts";
 import { serve } from "../support/serve.ts";
 import { verifies } from "../support/verifies.ts";
@@ -17,16 +17,11 @@ function documentOf(schemas: Schemas, paths?: object): object {
   return { openapi: "3.1.0", info: {}, paths: paths ?? { "/a": { post } }, components: { schemas } };
 }
 
-/** The message for which a document makes no tool, or its one operation is none. */
+/** The message for which a document makes no tool. */
 async function reasonOf(document: unknown, spec?: object): Promise<string> {
-  try {
-    const tools = await toolsOf(document, spec);
-    for (const { input } of tools) void input;
-    return `${tools.length} tools`;
-  } catch (error) {
-    expect(error).toMatchObject({ code: "INVALID_MANIFEST" });
-    return (error as Error).message;
-  }
+  const error = await failure(toolsOf(document, spec));
+  expect(error.code).toBe("INVALID_MANIFEST");
+  return error.message;
 }
 
 const sizeOf = (tools: readonly Tool[]) => JSON.stringify(tools).length;
@@ -62,11 +57,9 @@ describe("the author of an OpenAPI document", () => {
       const paths = Object.fromEntries(Array.from({ length: 1_000 }, (_, at) => [`/p${at}`, { post: request }]));
       const content = { "application/json": { schema: { type: "object", properties: wide } } };
       const document = { openapi: "3.0.0", info: {}, paths, components: { requestBodies: { Wide: { content } } } };
-      const tools = await toolsOf(document);
+      const { tools, problems } = await loadDocument(document);
       expect(tools.length).toBeLessThan(500);
-      expect(() => tools.at(-1)?.input).toThrow(
-        /too large with all that it refers to: choose fewer operations by include/,
-      );
+      expect(problems[0]?.message).toMatch(/too large with all that it refers to: choose fewer operations by include/);
       const many = {
         parameters: Array.from({ length: 400 }, (_, at) => ({ name: `q${at}`, in: "query" })),
         get: { responses: answers },
@@ -193,8 +186,8 @@ describe("the author of an OpenAPI document", () => {
       ])
         expect(await failure(call(url)), url).toMatchObject({ code: "DENIED" });
       for (const spec of [{ auth: { token: "t" } }, { headers: { "x-key": "k" } }]) {
-        const [tool] = await load("https://evil.example/v1", spec);
-        expect(() => tool?.input).toThrow(
+        const { message } = await failure(load("https://evil.example/v1", spec));
+        expect(message).toMatch(
           /sends requests to https:\/\/evil\.example, which is not where it was fetched from.*write spec\.server/,
         );
       }

@@ -122,7 +122,9 @@ describe("manifests from elsewhere", () => {
       ],
     });
     expect(await refs(toolkit)).toEqual(["manifest.one", "shop.two"]);
-    expect(await problems(toolkit)).toEqual(['manifest-3:1:7: The kind "Nothing" is not known. There are Tool.']);
+    expect(await problems(toolkit)).toEqual([
+      'manifest-3:1:7: The kind "Nothing" is not known. There are Tool and OpenAPI.',
+    ]);
     result = 2;
     manifests.reload();
     await expect.poll(async () => (await toolkit.call("shop.two", {})).json(), { timeout: 20_000 }).toBe(2);

@@ -1,6 +1,3 @@
-import { ToolkitError } from "../../core/error.ts";
-import type { Tool } from "../../core/item.ts";
-import { digestTexts } from "../../lib/canonical.ts";
 import type { ManifestContext, ManifestKind, ParsedManifest } from "../manifest-port.ts";
 import { type OpenApiSpec, openApiSpec } from "./openapi-spec.ts";
 import type { OpenApiPlan } from "./openapi-tools.ts";
@@ -8,6 +5,7 @@ import type { ReadDocument } from "./read-document.ts";
 import type { Credential } from "./security.ts";
 
 const maxBytes = 10 * 2 ** 20;
+const path = ["spec", "document"];
 
 /** `kind: OpenAPI`: one document, a tool for each of its operations. */
 export const openApiKind: ManifestKind<typeof openApiSpec> = {
@@ -23,44 +21,23 @@ export const openApiKind: ManifestKind<typeof openApiSpec> = {
     const plan = planOf(manifest, context, document);
     try {
       const { tools, mistakes } = await openApiTools(document.value, plan, context.signal);
-      if (mistakes.length > 0) {
-        // The place of each is looked for in the whole text.
-        const problems = mistakes.slice(0, maxMistakes).map(document.problem);
-        return [...tools, unusable(problems, mistakes.length - problems.length)];
-      }
+      const [first] = mistakes;
+      if (tools.length === 0 && first !== undefined) throw first;
+      for (const mistake of mistakes.slice(0, maxMistakes)) context.report(document.problem(mistake));
+      const more = mistakes.length - maxMistakes;
+      if (more > 0)
+        context.report(manifest.problem(path, `${more} more operations of the document have mistakes.`, ""));
       if (tools.length > 0) return tools;
     } catch (error) {
       throw error instanceof DocumentMistake ? document.problem(error) : error;
     }
     const hint = "Look at spec.include and spec.exclude, and at paths of the document.";
-    throw manifest.problem(["spec", "document"], "No operation of the document becomes a tool.", hint);
+    throw manifest.problem(path, "No operation of the document becomes a tool.", hint);
   },
 };
 
-/** So many mistakes of one document are named. */
+/** So many mistakes of one document are named: the place of each is looked for in the whole text. */
 const maxMistakes = 10;
-
-/**
- * In place of the tools that cannot be made: the catalogue reports its error, and has their siblings. It has a name that no other one has: that
- * of the mistake.
- */
-function unusable(problems: readonly ToolkitError<"INVALID_MANIFEST">[], more: number): Tool {
-  const lines = problems.map(({ message }) => message);
-  const message = [...lines, ...(more > 0 ? [`and ${more} more`] : [])].join("\n");
-  const problem = new ToolkitError("INVALID_MANIFEST", message, problems[0]?.details ?? {}, {
-    cause: problems[0]?.cause,
-  });
-  return {
-    kind: "tool",
-    name: `unusable_${digestTexts(message)
-      .replace(/[^A-Za-z0-9]/g, "")
-      .slice(0, 8)}`,
-    get input(): never {
-      throw problem;
-    },
-    run: () => Promise.reject(problem),
-  };
-}
 
 function planOf(
   { spec, problem }: ParsedManifest<OpenApiSpec>,

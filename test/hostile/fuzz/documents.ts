@@ -109,6 +109,7 @@ export const documentFuzz = {
 };
 
 async function attack(text: string): Promise<void> {
+  let first: unknown;
   const signal = new AbortController().signal;
   const spec = { server: "http://a.invalid", document: "a.json" };
   const manifest = parseManifest({ text: JSON.stringify({ kind: "OpenAPI", spec }), file: undefined });
@@ -122,17 +123,19 @@ async function attack(text: string): Promise<void> {
     readFile: async () => Buffer.from(text),
     listFolder: async () => [],
     resolveFolder: (_, folder) => folder,
+    report: (problem) => {
+      first ??= problem;
+    },
     onClose: () => undefined,
   };
-  let problem: unknown;
   for (const tool of await openApiKind.tools({ ...manifest, spec }, context)) {
     await nextTurn();
     try {
       readDefinition(tool, "local");
     } catch (error) {
-      problem ??= error;
+      first ??= error;
     }
   }
-  // The first is thrown: it must be a ToolkitError.
-  if (problem !== undefined) throw problem;
+  // It must be a ToolkitError.
+  if (first !== undefined) throw first;
 }

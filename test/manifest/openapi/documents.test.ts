@@ -1,6 +1,9 @@
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect } from "vitest";
+import { describe, expect, onTestFinished } from "vitest";
+import { Toolkit } from "../../../src/index.ts";
+import { registerWith } from "../../../src/manifest/mount-manifests.ts";
+import { failure } from "../../support/failure.ts";
 import { serve } from "../../support/serve.ts";
 import { verifies } from "../../support/verifies.ts";
 import { folderWith, loadManifest } from "../manifest-fixture.ts";
@@ -12,17 +15,15 @@ function documentOf(paths: object, more: object = {}): Record<string, unknown> {
   return { openapi: "3.0.3", info: {}, paths, ...more };
 }
 
-/** The message of the error of a manifest with a file of its own. */
-async function mistakeOf(files: Record<string, string>, spec: object): Promise<{ message: string; details: unknown }> {
+/** The error of a manifest with files beside it, or the first that it reports. */
+async function mistakeOf(files: Record<string, string>, spec: object): Promise<Error & { readonly details?: unknown }> {
   const folder = await folderWith(files);
-  const text = JSON.stringify({ kind: "OpenAPI", spec });
-  try {
-    const { tools } = await loadManifest(text, { folder });
-    // One operation with a mistake takes no other with it: it is found when the tools are read.
-    return tools.map((tool) => String(tool.input)).at(-1) as never;
-  } catch (error) {
-    return error as never;
-  }
+  const loading = loadManifest(JSON.stringify({ kind: "OpenAPI", spec }), { folder });
+  const [problem] = await loading.then(
+    ({ problems }) => problems,
+    () => [],
+  );
+  return problem ?? failure(loading);
 }
 
 describe("the document of a manifest", () => {
@@ -100,20 +101,27 @@ describe("the document of a manifest", () => {
     expect(await reason({ openapi: "3.1.0", paths: [] })).toContain("paths must be an object");
   });
 
-  verifies("W1", "loses by a mistake in one operation that one alone, and the operator is told", async () => {
-    const document = documentOf({
-      "/a": { get: operation },
-      "/b": { get: { ...operation, parameters: [{ in: "query" }] } },
-      "/c": { $ref: "c.yaml" },
-    });
-    const tools = await toolsOf(document);
-    const toolkit = await toolkitWith(tools);
-    const { entries, failures } = await toolkit.list({ namespace: "api" });
-    expect(entries.map(({ name }) => name)).toEqual(["get_a"]);
-    expect(failures).toHaveLength(1);
-    expect(failures[0]?.error.message).toMatch(
-      /"c\.yaml" leads out of the document.*\n.*A parameter needs a name \(at|A parameter needs a name/s,
+  verifies("W1", "loses by a mistake in one operation that one alone, and the mistake is reported", async () => {
+    const broken = { ...operation, parameters: [{ in: "query" }] };
+    const more = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`/more${at}`, { get: broken }]));
+    const document = documentOf({ "/a": { get: operation }, "/b": { $ref: "b.yaml" }, ...more });
+    const folder = await folderWith({ "a.json": JSON.stringify(document) });
+    await writeFile(
+      join(folder, "api.yaml"),
+      "kind: OpenAPI\nmetadata: { namespace: api }\nspec: { document: a.json, server: 'http://a.invalid' }\n",
     );
+    const toolkit = new Toolkit();
+    onTestFinished(() => toolkit.close());
+    const manifests = registerWith(toolkit, { paths: [folder] });
+    onTestFinished(() => manifests[Symbol.asyncDispose]());
+    await toolkit.start();
+    const { entries, failures } = await toolkit.list({ kind: "tool" });
+    expect(entries.map(({ ref }) => ref)).toEqual(["api.get_a"]);
+    const messages = failures.map(({ error }) => error.message);
+    expect(messages).toHaveLength(11);
+    expect(messages[0]).toMatch(/a\.json:1:\d+: The reference "b\.yaml" leads out of the document/);
+    expect(messages[1]).toMatch(/A parameter needs a name \(at \/paths\/~1more0\/get\/parameters\/0\/name\)\.$/);
+    expect(messages[10]).toContain("11 more operations of the document have mistakes.");
   });
 
   verifies(
@@ -145,8 +153,9 @@ describe("the document of a manifest", () => {
       expect(await where({ server_variables: { region: "us" } })).toEqual(["/operation/a", "/path/b", "/us/1/c"]);
       expect(await where({ server: `${origin}/own/` })).toEqual(["/own/a", "/own/b", "/own/c"]);
       const wrong = { server: undefined, server_variables: { region: "mars" }, include: { paths: ["/c"] } };
-      const [tool] = await toolsOf(document, wrong);
-      expect(() => tool?.input).toThrow(/region of the server must be one of eu, us, and is "mars"/);
+      expect((await failure(toolsOf(document, wrong))).message).toMatch(
+        /region of the server must be one of eu, us, and is "mars"/,
+      );
     },
   );
 });

@@ -5,6 +5,7 @@ import { parse } from "yaml";
 import type { Tool } from "../../../src/core/item.ts";
 import type { ToolkitOptions } from "../../../src/core/toolkit-options.ts";
 import { Toolkit, ToolkitError } from "../../../src/index.ts";
+import type { LoadedManifest } from "../../../src/manifest/manifest-loader.ts";
 import { folderWith, loadManifest } from "../manifest-fixture.ts";
 import { type DocumentServer, serveDocument } from "./document-server.ts";
 import { madeValue, variants } from "./made-value.ts";
@@ -64,18 +65,20 @@ export function generatedDocument(count: number): WrittenDocument {
   };
 }
 
-/** The tools of a document, which is a file beside its manifest. */
-export async function toolsOf(
+/** A document that is a file beside its manifest, loaded. */
+export async function loadDocument(
   document: unknown,
   spec: object = {},
   parts: Parameters<typeof loadManifest>[1] = {},
-): Promise<readonly Tool[]> {
+): Promise<LoadedManifest> {
   const folder = await folderWith({ "a.json": JSON.stringify(document) });
-  const text = JSON.stringify({
-    kind: "OpenAPI",
-    spec: { document: "a.json", server: "http://service.invalid", ...spec },
-  });
-  return (await loadManifest(text, { folder, ...parts })).tools;
+  const all = { document: "a.json", server: "http://service.invalid", ...spec };
+  return loadManifest(JSON.stringify({ kind: "OpenAPI", spec: all }), { folder, ...parts });
+}
+
+/** Its tools. */
+export async function toolsOf(...given: Parameters<typeof loadDocument>): Promise<readonly Tool[]> {
+  return (await loadDocument(...given)).tools;
 }
 
 /** The tool of a name. */
