@@ -14,6 +14,8 @@ const strangers = [
   "database user",
   "others on the machine",
   "files of the folder",
+  "author of a manifest",
+  "program of a manifest",
   "service of a manifest",
 ];
 

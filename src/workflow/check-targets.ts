@@ -20,9 +20,6 @@ import { type ParsedTemplate, referencesOf } from "./workflow-template.ts";
 /** The part of a toolbox that finds the tools and prompts of a workflow. */
 export type TargetToolbox = Pick<Toolbox, "list" | "lookup">;
 
-/** The tools and prompts that steps call, by the id of the step. */
-export type StepTargets = ReadonlyMap<string, Definition>;
-
 /**
  * Compares a workflow with the tools and prompts that there are: names that nothing has, parameters that are missing, unknown or of a type that cannot
  * fit, and references to parts of an input or a result that its schema does not have. Where a schema does not tell, nothing is said; nor where

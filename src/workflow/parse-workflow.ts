@@ -102,7 +102,8 @@ function problemOfFields(mistakes: readonly Mistake[]): ToolkitError<"INVALID_WO
   return new ToolkitError("INVALID_WORKFLOW", described(lines), {});
 }
 
-interface PlacedMistake extends Place {
+/** A mistake and its place in the file. */
+export interface PlacedMistake extends Place {
   readonly message: string;
 }
 
@@ -115,7 +116,16 @@ function problemAt(
   const sorted = [...mistakes].sort((a, b) => a.line - b.line || a.column - b.column);
   const lines = sorted.map(({ line, column, message }) => `${file ?? "workflow"}:${line}:${column}: ${message}`);
   const { line, column } = sorted[0] ?? { line: 1, column: 1 };
-  return new ToolkitError("INVALID_WORKFLOW", described(lines), { file, line, column }, { cause });
+  const error = new ToolkitError("INVALID_WORKFLOW", described(lines), { file, line, column }, { cause });
+  placed.set(error, sorted);
+  return error;
+}
+
+const placed = new WeakMap<Error, readonly PlacedMistake[]>();
+
+/** The mistakes of an error of a workflow file, each with its place; none for another error. */
+export function mistakesIn(error: Error): readonly PlacedMistake[] {
+  return placed.get(error) ?? [];
 }
 
 /** Names of files and fields are those of a stranger: they add no line to the message. */

@@ -24,7 +24,7 @@ interface DescribedValue {
   readonly isOwn: boolean;
 }
 
-/** What schemas say of the values that references read: of the input, of results and of elements. */
+/** The values that references read, as schemas describe them: the input, results and elements. */
 export class ResultShapes {
   readonly #input: InputShape | undefined;
   readonly #targets: ReadonlyMap<string, Definition>;

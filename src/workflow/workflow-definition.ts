@@ -43,7 +43,7 @@ export interface WorkflowStep {
   readonly forEach?: string | undefined;
   /** The name of the element in references. Default: `item`. */
   readonly as?: string | undefined;
-  /** How many elements are worked on at once. Default 4, at most 64. */
+  /** The number of elements that are worked on at once. Default 4, at most 64. */
   readonly concurrency?: number | undefined;
   /** Takes the place of a step that fails: steps, of which the last one's result counts, or a value. */
   readonly fallback?: readonly WorkflowStep[] | { readonly value: unknown } | undefined;
@@ -111,8 +111,8 @@ export function defineWorkflow(workflow: Workflow): Workflow {
 /** The names of the fields that say what a step does. */
 export const actionNames = ["tool", "model", "run", "branch", "parallel", "steps"] as const;
 
-/** The most elements of `forEach` that are worked on at once, and how many are where a step does not say. */
-export const maxConcurrency = 64;
+/** The most elements of `forEach` that are worked on at once, and their number where a step does not say. */
+const maxConcurrency = 64;
 export const defaultConcurrency = 4;
 /** The name of the element where a step does not say. */
 export const defaultElement = "item";

@@ -1,11 +1,14 @@
 import { resolve } from "node:path";
 import { messageOf, ToolkitError } from "../core/error.ts";
 import { assertOptionNames, invalidOption, type OptionNames } from "../core/options.ts";
+import { wayBetween } from "../lib/way-between.ts";
+import type { FieldPath } from "../prompt/front-matter/yaml-document.ts";
 import { FollowedFolder } from "../resource/followed-folder.ts";
-import { findCallCycles } from "./call-cycles.ts";
+import { callsOf } from "./check-targets.ts";
+import type { ParsedWorkflow } from "./parse-workflow.ts";
 import type { Workflow } from "./workflow-definition.ts";
 import { type PlacedWorkflow, WorkflowFolder } from "./workflow-folder.ts";
-import type { WorkflowSupply } from "./workflows.ts";
+import { type WorkflowSupply, workflowNamespace } from "./workflows.ts";
 
 /** Options of `workflowFiles`. */
 export interface WorkflowFilesOptions {
@@ -104,4 +107,50 @@ function oneOfEachName(all: readonly PlacedWorkflow[]) {
     }
   }
   return { kept: [...owners.values()].map(({ parsed }) => parsed), conflicts };
+}
+
+/** A call of one workflow by another. */
+interface WorkflowCall {
+  readonly to: string;
+  readonly path: FieldPath;
+}
+
+/**
+ * The errors of workflows that call themselves, directly or through others: such a run would end at the limit of nested calls. Each cycle is
+ * reported once, for the first workflow of it.
+ */
+function findCallCycles(all: readonly ParsedWorkflow[]): readonly ToolkitError[] {
+  const byName = new Map(all.map((parsed) => [parsed.workflow.name, parsed]));
+  const calls = new Map(all.map((parsed) => [parsed.workflow.name, callsBetween(parsed, byName)]));
+  const reported = new Set<string>();
+  const errors: ToolkitError[] = [];
+  for (const [name, own] of calls) {
+    if (reported.has(name)) continue;
+    for (const { to, path } of own) {
+      const way = wayBetween(to, name, (each) => (calls.get(each) ?? []).map((call) => call.to));
+      if (way === undefined) continue;
+      for (const each of way) reported.add(each);
+      const message = `Workflows call each other without end: ${[name, ...way].join(" calls ")}. Remove one of these calls.`;
+      const problem = byName.get(name)?.problem([{ path, message }]);
+      if (problem !== undefined) errors.push(problem);
+      break;
+    }
+  }
+  return errors;
+}
+
+function callsBetween(
+  { workflow }: ParsedWorkflow,
+  byName: ReadonlyMap<string, ParsedWorkflow>,
+): readonly WorkflowCall[] {
+  const prefix = `${workflowNamespace}.`;
+  return [...callsOf(workflow.steps, ["steps"])].flatMap(({ step, path }) => {
+    const field = step.tool === undefined ? "run" : "tool";
+    // A name without a namespace may be that of another tool.
+    const target = step[field] ?? "";
+    const to = target.startsWith(prefix) ? target.slice(prefix.length) : "";
+    const kind = byName.get(to)?.workflow.expose ?? "tool";
+    const isCalled = byName.has(to) && (kind === "tool") === (field === "tool");
+    return isCalled ? [{ to, path: [...path, field] }] : [];
+  });
 }

@@ -51,6 +51,11 @@ export class WorkflowFolder implements FolderContents {
     });
   }
 
+  /** The paths of the files that were read. */
+  get paths(): readonly string[] {
+    return [...this.#read.keys()].sort().map((name) => join(this.folder, name));
+  }
+
   get problems(): readonly Error[] {
     return [...[...this.#read.values()].flatMap(({ error }) => error ?? []), ...this.#others];
   }

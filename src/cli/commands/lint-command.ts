@@ -20,8 +20,8 @@ interface Linted {
 }
 
 /**
- * Prints the problems of prompts: of the paths, else of the folders of the configuration. With a configuration, or servers, the tools that
- * prompts name are looked up. @returns the exit code: hints are no problem
+ * Prints the problems of prompts and workflow files: of the paths, else of those of the configuration. With a configuration, or servers, the tools that
+ * they name are looked up. @returns the exit code: hints are no problem
  */
 export async function lint(
   paths: readonly string[],
@@ -37,15 +37,30 @@ export async function lint(
     const { folder, recursive } = typeof each === "string" ? { folder: each } : each;
     return { path: resolve(config?.folder ?? cwd, folder), recursive: options.recursive ?? recursive };
   });
-  const given = paths.map((path): Linted => ({ path: resolve(cwd, path), recursive: options.recursive }));
-  const linted = given.length > 0 ? given : folders;
-  if (linted.length === 0)
+  const isFlow = (path: string) => /\.(?:ya?ml|json)$/i.test(path);
+  const prompts = paths.filter((path) => !isFlow(path));
+  const given = prompts.map((path): Linted => ({ path: resolve(cwd, path), recursive: options.recursive }));
+  const linted = paths.length > 0 ? given : folders;
+  const written = (config?.written.workflows ?? []).filter((each) => typeof each === "string");
+  const flows =
+    paths.length > 0
+      ? paths.filter(isFlow).map((path) => resolve(cwd, path))
+      : written.map((path) => resolve(config?.folder ?? cwd, path));
+  if (linted.length + flows.length === 0)
     throw new UsageMistake(
-      "There is nothing to check: name a file or folder, or write prompts into the configuration.",
+      "There is nothing to check: name a file or folder, or write prompts or workflows into the configuration.",
     );
-  const report = await lintAll(linted, { models: options.model, toolbox: workspace?.toolkit, signal });
+  const toolbox = workspace?.toolkit;
+  const reports: LintReport[] = [];
+  if (linted.length > 0) reports.push(await lintAll(linted, { models: options.model, toolbox, signal }));
+  if (flows.length > 0) {
+    const { lintWorkflows } = await import("../../workflow/lint-workflows.ts");
+    reports.push(await lintWorkflows(flows, { toolbox, signal }));
+  }
+  const report = joined(reports);
+  const nouns = [...(linted.length > 0 ? ["prompt"] : []), "workflow"];
   if (options.json === true) terminal.printJson(report);
-  else terminal.print(formatLint(report));
+  else for (const [at, each] of reports.entries()) terminal.print(formatLint(each, nouns[at]));
   for (const { path } of linted.filter(({ recursive }) => recursive === undefined)) {
     const unread = await foldersWithPrompts(path);
     if (unread.length > 0)
@@ -61,6 +76,10 @@ async function lintAll(linted: readonly Linted[], options: LintOptions): Promise
     const paths = linted.filter((each) => (each.recursive ?? false) === recursive).map(({ path }) => path);
     if (paths.length > 0) reports.push(await lintPrompts(paths, { ...options, recursive }));
   }
+  return joined(reports);
+}
+
+function joined(reports: readonly LintReport[]): LintReport {
   return {
     files: reports.flatMap(({ files }) => files),
     problems: reports.flatMap(({ problems }) => problems),

@@ -71,12 +71,16 @@ export class ServerChild {
       if (!isLost) this.#lost(child, why, stderr);
       isLost = true;
     };
-    const lines = new LineReader({
-      maxBytes,
-      onLine: (line) => this.#answered(line),
-      onOverlong: () => lost(`it wrote a line of more than ${maxBytes} bytes`),
+    const tooLong = () => lost(`it wrote a line of more than ${maxBytes} bytes`);
+    const lines = new LineReader({ maxBytes, onLine: (line) => this.#answered(line), onOverlong: tooLong });
+    let lineBytes = 0;
+    child.stdout.on("data", (chunk: Buffer) => {
+      lines.push(chunk);
+      const end = chunk.lastIndexOf("\n");
+      lineBytes = end === -1 ? lineBytes + chunk.length : chunk.length - end - 1;
+      // Its line may never end.
+      if (lineBytes > maxBytes) tooLong();
     });
-    child.stdout.on("data", (chunk: Buffer) => lines.push(chunk));
     child.once("exit", () => setImmediate(() => lost(exitOf(child) ?? `${shown} ended`)));
     child.stdout.once("close", () => lost("it closed its stdout"));
   }

@@ -97,13 +97,13 @@ export async function lintPrompts(
  * console.log(formatLint(await lintPrompts("prompts")));
  * ```
  */
-export function formatLint({ files, problems }: LintReport): string {
+export function formatLint({ files, problems }: LintReport, what = "prompt"): string {
   const counts = (["error", "warning", "hint"] as const)
     .map((severity) => [severity, problems.filter((problem) => problem.severity === severity).length] as const)
     .filter(([, count]) => count > 0)
     .map(([severity, count]) => plural(count, severity));
   const outcome = counts.length === 0 ? "no problem" : counts.join(", ");
-  return `${[...problems.map(formatProblem), `${plural(files.length, "prompt")}: ${outcome}.`].join("\n\n")}\n`;
+  return `${[...problems.map(formatProblem), `${plural(files.length, what)}: ${outcome}.`].join("\n\n")}\n`;
 }
 
 function formatProblem({ file, line, column, severity, code, message, hint, source }: LintProblem): string {
