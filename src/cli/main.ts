@@ -34,7 +34,7 @@ const terminal = new Terminal({ stdin, stdout, stderr, env, cwd: process.cwd() }
 process.exitCode = await runCommand(process.argv.slice(2), terminal, stop.signal);
 
 /**
- * Has Node keep what it compiles of the package, which is half of the time that a command takes to load. The folder must be one that no other
+ * Has Node keep what it compiles of the package, which is a quarter of the time that a command takes to load. The folder must be one that no other
  * user may write to, since what is kept in it is executed; without one each command compiles anew. `NODE_COMPILE_CACHE` and
  * `NODE_DISABLE_COMPILE_CACHE` go before it.
  */

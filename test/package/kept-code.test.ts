@@ -20,7 +20,10 @@ afterEach(() => rm(home, { recursive: true, force: true }));
 
 /** Checks a prompt by the installed command, which needs the whole core for that, and gives what it printed. */
 async function lint(env: NodeJS.ProcessEnv = {}): Promise<string> {
-  await writeFile(join(home, "hello.md"), "---\nname: hello\ntitle: Greets a person who enters\ndescription: Greets.\n---\nHello.\n");
+  await writeFile(
+    join(home, "hello.md"),
+    "---\nname: hello\ntitle: Greets a person who enters\ndescription: Greets.\n---\nHello.\n",
+  );
   const main = join(user.folder, "node_modules/toolweave/dist/cli/main.js");
   const { NODE_COMPILE_CACHE: _, NODE_V8_COVERAGE: __, XDG_CACHE_HOME: ___, ...inherited } = process.env;
   const own = { HOME: home, USERPROFILE: home, ...env };
