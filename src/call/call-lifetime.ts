@@ -27,6 +27,7 @@ export abstract class CallLifetime implements DeadlineOwner {
   #pauses = 0;
   #aborted: { readonly reason: unknown } | undefined;
   #abortListeners: ((reason: unknown) => void)[] | undefined;
+  #isFollowedAtOnce = false;
 
   /** The call itself, where this is the state of one of its attempts, or of a part of it. */
   get call(): object {
@@ -50,9 +51,9 @@ export abstract class CallLifetime implements DeadlineOwner {
     this.#waitingFor = error;
   }
 
-  /** Code listens to its signal. */
+  /** Code listens to its signal, or to its abort without one. */
   get isFollowed(): boolean {
-    return this.#controller !== undefined || this.inner?.isFollowed === true;
+    return this.#controller !== undefined || this.#isFollowedAtOnce || this.inner?.isFollowed === true;
   }
 
   /** It was ended early. */
@@ -71,12 +72,19 @@ export abstract class CallLifetime implements DeadlineOwner {
   }
 
   /**
-   * Calls back with the reason should it be ended early: what its signal does, without the cost of one. An abort in the turn of the event loop
-   * in which the call began is reported at the end of that: most calls in memory are over by then.
+   * Calls back with the reason should it be ended early: what its signal does, without the cost of one.
+   *
+   * @param isPatient - an abort in the turn of the event loop in which the call began is reported at the end of that: to listen to a signal
+   *   costs more than what is over by then
    */
-  onAbort(listener: (reason: unknown) => void): void {
-    this.#deadline?.notice();
-    this.#outerDeadline?.notice();
+  onAbort(listener: (reason: unknown) => void, isPatient = false): void {
+    if (isPatient) {
+      this.#deadline?.notice();
+      this.#outerDeadline?.notice();
+    } else {
+      this.#isFollowedAtOnce = true;
+      this.#follow();
+    }
     if (this.#aborted !== undefined) {
       listener(this.#aborted.reason);
       return;

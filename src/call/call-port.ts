@@ -23,8 +23,12 @@ export interface CallPort {
   readonly isConfined: boolean;
   /** Where it waits for something else, such as a connection: makes the error to give when the wait is too long. */
   waitingFor: (() => Error | undefined) | undefined;
-  /** Calls back with the reason when the call is ended early, or at once where it was. */
-  onAbort(listener: (reason: unknown) => void): void;
+  /**
+   * Calls back with the reason when the call is ended early, or at once where it was.
+   *
+   * @param isPatient - an abort in the turn of the event loop in which the call began is reported at the end of that
+   */
+  onAbort(listener: (reason: unknown) => void, isPatient?: boolean): void;
   offAbort(listener: (reason: unknown) => void): void;
   /** Suspends the inactivity limit, of the calls around it too, until the returned function is called. */
   pauseTimeout(): () => void;

@@ -29,6 +29,9 @@ export class LinkedList<T extends Link<T>> implements Iterable<T> {
     if (previous === undefined) this.first = next;
     else previous.next = next;
     if (next !== undefined) next.previous = previous;
+    // A link that is over keeps no other in memory.
+    link.previous = undefined;
+    link.next = undefined;
     this.size -= 1;
     return true;
   }

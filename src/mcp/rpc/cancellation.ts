@@ -4,8 +4,12 @@ import type { ReadOptions } from "../../core/resource.ts";
 
 /** A way to end a request early. */
 export interface Cancellation {
-  /** Calls back with the reason when it happens, or at once where it has. The listener throws nothing. */
-  onAbort(listener: (reason: unknown) => void): void;
+  /**
+   * Calls back with the reason when it happens, or at once where it has. The listener throws nothing.
+   *
+   * @param isPatient - the end of the turn of the event loop is soon enough: the answer may have come by then
+   */
+  onAbort(listener: (reason: unknown) => void, isPatient?: boolean): void;
   offAbort(listener: (reason: unknown) => void): void;
 }
 

@@ -126,7 +126,7 @@ export class Peer {
     if (cancellation !== undefined) {
       let sent = false;
       pending.onAbort = (reason) => this.#cancel(id, reason, sent, owner);
-      cancellation.onAbort(pending.onAbort);
+      cancellation.onAbort(pending.onAbort, this.#transport.sharesObjects);
       // Cancelled before it began.
       if (!this.#pending.has(id)) return promise;
       sent = true;
