@@ -38,7 +38,7 @@ describe("the page on architecture", () => {
 
   test("draws every folder of the house once, in the order of the layers", async () => {
     const folders = (await readdir(join(project, "src"), { withFileTypes: true })).filter((each) => each.isDirectory());
-    const drawn = [...(pictures.get("house") ?? "").matchAll(/^ ([a-z-]+) /gm)].map(([, folder = ""]) => folder);
+    const drawn = [...(pictures.get("house") ?? "").matchAll(/^ ([a-z\d-]+) /gm)].map(([, folder = ""]) => folder);
     expect([...drawn].sort()).toEqual(folders.map(({ name }) => name).sort());
     expect(drawn).toEqual([...layers].reverse().filter((folder) => drawn.includes(folder)));
   });
@@ -46,7 +46,7 @@ describe("the page on architecture", () => {
   test("has in CONTRIBUTING the same folders in the same order", async () => {
     const contributing = await readFile(join(project, "CONTRIBUTING.md"), "utf8");
     const rows = [...contributing.matchAll(/^\| \d+ \| (.+) \|$/gm)].map(([, cell = ""]) => /`(\w+)`/.exec(cell)?.[1]);
-    const drawn = [...(pictures.get("house") ?? "").matchAll(/^ ([a-z]+) /gm)].map(([, folder]) => folder);
+    const drawn = [...(pictures.get("house") ?? "").matchAll(/^ ([a-z\d]+) /gm)].map(([, folder]) => folder);
     expect(rows).toEqual(drawn);
   });
 
