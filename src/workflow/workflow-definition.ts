@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { JsonSchema } from "../core/schema/types.ts";
+import { isRecord } from "../lib/value.ts";
 
 /*
  * The form of a workflow file. Every description here is shown by editors: docs/reference/workflow.schema.json is made from it.
@@ -217,4 +218,27 @@ export const workflowSchema = z.strictObject({
 /** The schema of a workflow file for editors. */
 export function workflowEditorSchema(): object {
   return { ...z.toJSONSchema(workflowSchema, { io: "input" }), title: "A workflow of Toolweave" };
+}
+
+/**
+ * The schema of the result of a workflow, as far as its definition tells: the fields of its `output`, or the schema of a model that surely answers last.
+ * Undefined where that is nothing.
+ */
+export function outputSchemaOf({ output, steps }: Workflow): JsonSchema | undefined {
+  if (output !== undefined) return isRecord(output) ? schemaOfValue(output) : undefined;
+  const last = steps.at(-1);
+  const isReplaced = [last?.when, last?.forEach, last?.fallback, last?.output].some((field) => field !== undefined);
+  if (last?.schema === undefined || isReplaced || last.onError === "continue") return undefined;
+  return last.schema.type === "object" ? last.schema : undefined;
+}
+
+/** The schema of a value with references: of those nothing is known. */
+function schemaOfValue(value: unknown): JsonSchema {
+  if (typeof value === "string") return value.includes("${") ? {} : { type: "string" };
+  if (typeof value === "number" || typeof value === "boolean") return { type: typeof value };
+  if (Array.isArray(value)) return { type: "array" };
+  if (!isRecord(value)) return {};
+  const names = Object.keys(value);
+  const properties = Object.fromEntries(Object.entries(value).map(([name, member]) => [name, schemaOfValue(member)]));
+  return { type: "object", properties, required: names, additionalProperties: false };
 }

@@ -18,7 +18,7 @@ import { MemoryJournal } from "./step-record.ts";
 import { contentOf } from "./step-result.ts";
 import { noRun, type StoredRun, toWorkflowRun, type WorkflowRun } from "./stored-run.ts";
 import { annotationsOfAll, unknownAnnotations } from "./workflow-annotations.ts";
-import type { Workflow } from "./workflow-definition.ts";
+import { outputSchemaOf, type Workflow } from "./workflow-definition.ts";
 import { type KeptRunLimits, WorkflowRuns } from "./workflow-runs.ts";
 
 /** Workflows that may change, such as those of a folder. */
@@ -219,6 +219,7 @@ class WorkflowSource implements Workflows {
     return {
       kind: "tool",
       ...described(workflow),
+      output: outputSchemaOf(workflow),
       annotations: this.#annotations.get(workflow.name) ?? unknownAnnotations,
       // Its steps have limits of their own.
       options: { version: digest(workflow), timeoutMs: Number.POSITIVE_INFINITY },

@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import { checkTemplates } from "../../src/workflow/check-workflow.ts";
-import { type Workflow, workflowSchema } from "../../src/workflow/workflow-definition.ts";
+import { outputSchemaOf, type Workflow, workflowSchema } from "../../src/workflow/workflow-definition.ts";
 import { verifies } from "../support/verifies.ts";
 
 /** The mistakes of the steps of a workflow: each as `path message`. */
@@ -155,4 +155,30 @@ describe("a workflow that is looked through", () => {
     expect(await mistakes([nested(15)])).toEqual([]);
     expect(await mistakes([nested(16)])).toEqual([expect.stringMatching(/deeper than 16 levels/)]);
   });
+});
+
+verifies("W3", "a workflow has an output schema as far as its definition tells", () => {
+  const schemaOf = (more: Partial<Workflow>) => outputSchemaOf({ name: "a", description: "A.", steps: [one], ...more });
+  expect(schemaOf({ output: { n: 1, text: "a", any: "${steps.one}", deep: { list: [1], none: null } } })).toEqual({
+    type: "object",
+    properties: {
+      n: { type: "number" },
+      text: { type: "string" },
+      any: {},
+      deep: {
+        type: "object",
+        properties: { list: { type: "array" }, none: {} },
+        required: ["list", "none"],
+        additionalProperties: false,
+      },
+    },
+    required: ["n", "text", "any", "deep"],
+    additionalProperties: false,
+  });
+  expect(schemaOf({})).toBeUndefined();
+  expect(schemaOf({ output: "${steps.one}" })).toBeUndefined();
+  const ask = { id: "ask", model: "default", prompt: "?", schema: { type: "object", properties: { a: {} } } };
+  expect(schemaOf({ steps: [ask] })).toBe(ask.schema);
+  expect(schemaOf({ steps: [{ ...ask, fallback: { value: 1 } }] })).toBeUndefined();
+  expect(schemaOf({ steps: [{ ...ask, when: "${input.a}" }] })).toBeUndefined();
 });
