@@ -11,7 +11,7 @@ export const unknownAnnotations: ToolAnnotations = {
   openWorldHint: true,
 };
 
-/** What is known of the tools and prompts that steps name; undefined for one that is not there. */
+/** The hints of a tool or prompt that a step names; undefined for one that is not there. */
 type KnownAction = (kind: "tool" | "run", target: string) => Promise<ToolAnnotations | undefined>;
 
 /** A model is asked: that changes nothing, and the model may be anywhere. */
@@ -43,7 +43,7 @@ interface NamedAction {
   readonly target: string | undefined;
 }
 
-/** What the steps of a list do, those inside of others included, each once. */
+/** The actions of the steps of a list, of those inside of others too, each once. */
 function actionsOf(steps: readonly WorkflowStep[], into = new Map<string, NamedAction>()): Map<string, NamedAction> {
   for (const step of steps) {
     const action = actionOf(step);
