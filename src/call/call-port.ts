@@ -15,8 +15,8 @@ export interface CallPort {
   readonly givenSession: Session | undefined;
   /** The caller's session, where it listens to logs. */
   readonly loggingSession: Session | undefined;
-  /** The id of the approval by which it was let through; undefined where it needed none, or was approved at once. */
-  readonly approvalId: string | undefined;
+  /** The approval by which it was let through; undefined where it needed none, or was approved at once. */
+  readonly grant: { readonly id: string } | undefined;
   /** The trace of the call, if it is traced. */
   readonly trace: Trace | undefined;
   /** It was made through a view: calls, approvals and runs that go on from it must not see more. */

@@ -164,10 +164,6 @@ export class CallState extends CallLifetime implements Omit<CallContext, "derive
     return this.origin.grant;
   }
 
-  get approvalId(): string | undefined {
-    return this.grant?.id;
-  }
-
   /** Refs of the calls that led here, the outermost first. */
   get chain(): readonly string[] {
     return this.parent === undefined ? [this.ref] : [...this.parent.chain, this.ref];

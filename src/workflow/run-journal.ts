@@ -54,7 +54,7 @@ export class ClaimedJournal implements RunJournal {
   }
 
   #flush(): Promise<void> {
-    // What is written now was taken down before: what came since is in the next write.
+    // A write has the states of its beginning: those that come since are in the next one.
     this.#next ??= this.#writing.then(async () => {
       if (this.#restMs >= 1) await setTimeout(this.#restMs);
       this.#next = undefined;

@@ -10,7 +10,7 @@ import { attachmentOf } from "./step-result.ts";
 import type { OuterAction } from "./workflow-plan.ts";
 
 /** A call that a step makes. */
-export interface StepCall {
+export interface PreparedCall {
   /** It may be made again where it is not known whether it was made. */
   readonly isRepeatable: boolean;
   make(): Promise<Content>;
@@ -35,7 +35,7 @@ const maxSampleTokens = 4_096;
  *
  * @throws ToolkitError `NOT_FOUND` for a tool or prompt that there is not; `UNAVAILABLE` where its connector is away
  */
-export async function stepCall(step: CallingStep, input: unknown, context: CallContext): Promise<StepCall> {
+export async function stepCall(step: CallingStep, input: unknown, context: CallContext): Promise<PreparedCall> {
   const { action, signal } = step;
   const { toolbox } = context;
   switch (action.kind) {

@@ -8,7 +8,7 @@ import { jsonValueOf } from "../resource/normalise.ts";
 import { resource } from "../resource/resource-factory.ts";
 
 /**
- * What a call came to as a JSON value: the structured value where there is one, JSON parsed where its media type says so, a text, null for
+ * The result of a call as a JSON value: the structured value where there is one, JSON parsed where its media type says so, a text, null for
  * nothing. Bytes, and several parts without a text, are a Content as JSON.
  */
 export async function resultOf(content: Content): Promise<unknown> {

@@ -120,7 +120,7 @@ export class StepWork {
     }
   }
 
-  /** What became of a call that waited. */
+  /** The outcome of a call that waited. */
   async #settle(path: string, record: StepRecord, { signal }: WorkingStep): Promise<unknown> {
     const { approvals } = this.#options;
     const { approval: id = "" } = record;

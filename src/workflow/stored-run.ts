@@ -70,12 +70,12 @@ export interface StoredRun extends Job {
 export type RunEnd = Pick<StoredRun, "status" | "steps" | "spentMs" | "result" | "error">;
 
 /** The part of a run that only the process knows in which it began. */
-export interface LocalRun {
+export interface LocalWorkflowRun {
   /** Of the call that it was: what goes on through it sees as much. */
   readonly toolbox: Toolbox;
 }
 
-export type WorkflowJobs = Jobs<StoredRun, RunEnd, LocalRun>;
+export type WorkflowJobs = Jobs<StoredRun, RunEnd, LocalWorkflowRun>;
 
 /** @param keepMs - the time for which a run is kept after its end */
 export function workflowRunType(keepMs: number): JobType<StoredRun, RunEnd> {

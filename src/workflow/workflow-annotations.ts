@@ -1,6 +1,5 @@
 import { definitionOf } from "../core/entry.ts";
-import { ToolkitError } from "../core/error.ts";
-import type { Toolbox } from "../core/item.ts";
+import type { Entry } from "../core/item.ts";
 import type { ToolAnnotations } from "../core/tool-options.ts";
 import { actionOf, type Workflow, type WorkflowStep } from "./workflow-definition.ts";
 
@@ -12,7 +11,7 @@ export const unknownAnnotations: ToolAnnotations = {
   openWorldHint: true,
 };
 
-/** What is known of the tools and prompts that steps name; undefined for one that is not there. */
+/** The hints of a tool or prompt that a step names; undefined for one that is not there. */
 type KnownAction = (kind: "tool" | "run", target: string) => Promise<ToolAnnotations | undefined>;
 
 /** A model is asked: that changes nothing, and the model may be anywhere. */
@@ -22,7 +21,7 @@ const asking: ToolAnnotations = { readOnlyHint: true, destructiveHint: false, op
  * The hints of a workflow: never safer than those of any of its steps. It is idempotent only where it is read-only: steps that are, each for the
  * same input, need not be together, as what one reads another may write.
  */
-export async function annotationsOf(workflow: Workflow, known: KnownAction): Promise<ToolAnnotations> {
+async function annotationsOf(workflow: Workflow, known: KnownAction): Promise<ToolAnnotations> {
   const found = await Promise.all(
     [...actionsOf(workflow.steps)].map(([name, { kind, target }]) =>
       name === "model" || target === undefined ? asking : known(kind, target),
@@ -44,7 +43,7 @@ interface NamedAction {
   readonly target: string | undefined;
 }
 
-/** What the steps of a list do, those inside of others included, each once. */
+/** The actions of the steps of a list, of those inside of others too, each once. */
 function actionsOf(steps: readonly WorkflowStep[], into = new Map<string, NamedAction>()): Map<string, NamedAction> {
   for (const step of steps) {
     const action = actionOf(step);
@@ -68,23 +67,43 @@ function actionsOf(steps: readonly WorkflowStep[], into = new Map<string, NamedA
   return into;
 }
 
+type Callable = Entry<"tool" | "prompt">;
+
 /**
- * What a toolbox says of the tools and prompts that steps name.
+ * The hints of several workflows, by name, by what is known of the tools and prompts that they name. A bare name is known where one entry alone
+ * has it.
  *
- * @param own - the hints of a workflow that is named by another; undefined where there is none of that ref
+ * @param namespace - that of the workflows, which may name each other
  */
-export function knownIn(toolbox: Toolbox, own: (ref: string) => Promise<ToolAnnotations> | undefined): KnownAction {
-  return async (kind, target) => {
-    try {
-      const entry = await toolbox.lookup(target, { kind: kind === "tool" ? "tool" : "prompt" });
-      const workflow = own(entry.ref);
-      if (workflow !== undefined) return await workflow;
-      if (entry.kind === "tool") return definitionOf(entry).annotations;
-      // A model with tools may do whatever these do.
-      return (entry.item.tools ?? []).length === 0 ? asking : undefined;
-    } catch (error) {
-      if (!ToolkitError.is(error)) throw error;
-      return undefined;
-    }
+export async function annotationsOfAll(
+  all: readonly Workflow[],
+  entries: readonly Callable[],
+  namespace: string,
+): Promise<ReadonlyMap<string, ToolAnnotations>> {
+  const byRef = new Map(all.map((workflow) => [`${namespace}.${workflow.name}`, workflow]));
+  const byTarget = new Map<string, Callable | undefined>();
+  for (const entry of entries) {
+    const bare = `${entry.kind} ${entry.name}`;
+    byTarget.set(bare, byTarget.has(bare) ? undefined : entry);
+    byTarget.set(`${entry.kind} ${entry.ref}`, entry);
+  }
+  const of = (workflow: Workflow, around: readonly Workflow[]): Promise<ToolAnnotations> => {
+    // One that is inside of itself never ends well: it is not safe.
+    if (around.includes(workflow)) return Promise.resolve(unknownAnnotations);
+    return annotationsOf(workflow, async (kind, target) => {
+      const entry = byTarget.get(`${kind === "tool" ? "tool" : "prompt"} ${target}`);
+      const inner = entry && byRef.get(entry.ref);
+      if (inner !== undefined) return of(inner, [...around, workflow]);
+      return entry && hintsOf(entry);
+    });
   };
+  const annotations = new Map<string, ToolAnnotations>();
+  for (const workflow of all) annotations.set(workflow.name, await of(workflow, []));
+  return annotations;
+}
+
+function hintsOf(entry: Callable): ToolAnnotations | undefined {
+  if (entry.kind === "tool") return definitionOf(entry).annotations;
+  // A model with tools may do whatever these do.
+  return (entry.item.tools ?? []).length === 0 ? asking : undefined;
 }

@@ -158,7 +158,7 @@ export class WorkflowRuns {
       return result;
     } catch (error) {
       if (journal.isOver || error instanceof RunBroken) {
-        // Whoever takes it up next knows which steps have ended.
+        // The next holder knows which steps have ended.
         await claim.release().catch((failure) => this.#log(claim.job, failure));
         throw error instanceof RunBroken && error.cause !== undefined ? error.cause : error;
       }
@@ -188,7 +188,7 @@ export class WorkflowRuns {
       pending = error;
     }
     const given = ToolkitError.is(pending, "PENDING") ? pending.details.id : undefined;
-    const answers = given && (callStateOf(caller)?.approvalId ?? given);
+    const answers = given && (callStateOf(caller)?.grant?.id ?? given);
     const waiting = { status: "waiting", ...sofar, caller: answers ?? claim.job.caller } as const;
     this.#approvals.follow({ id, ...waiting });
     try {

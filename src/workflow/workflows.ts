@@ -17,8 +17,13 @@ import { runWorkflow } from "./run-workflow.ts";
 import { MemoryJournal } from "./step-record.ts";
 import { contentOf } from "./step-result.ts";
 import { noRun, type StoredRun, toWorkflowRun, type WorkflowRun } from "./stored-run.ts";
+<<<<<<< HEAD
+import { annotationsOfAll, unknownAnnotations } from "./workflow-annotations.ts";
+import type { Workflow } from "./workflow-definition.ts";
+=======
 import { annotationsOf, knownIn, unknownAnnotations } from "./workflow-annotations.ts";
 import { outputSchemaOf, type Workflow } from "./workflow-definition.ts";
+>>>>>>> wf-files
 import { type KeptRunLimits, WorkflowRuns } from "./workflow-runs.ts";
 
 /** Workflows that may change, such as those of a folder. */
@@ -136,7 +141,9 @@ class WorkflowSource implements Workflows {
   readonly #runs = new Map<ServedToolkit, WorkflowRuns>();
   readonly #listeners = new Set<(change: SourceChange) => void>();
   /** By name, as far as they are known. */
-  #annotations = new Map<string, ToolAnnotations>();
+  #annotations: ReadonlyMap<string, ToolAnnotations> = new Map();
+  /** The namespaces that were listed. To ask for the tools of another would connect a connector that waits to be needed. */
+  readonly #listed = new Set<string>();
   #looking: Promise<void> | undefined;
 
   constructor(supply: WorkflowSupply, limits: KeptRunLimits) {
@@ -151,8 +158,10 @@ class WorkflowSource implements Workflows {
   }
 
   onEvent(event: ToolkitEvent): void {
-    const isOthers = event.type === "toolListChanged" || event.type === "promptListChanged";
-    if (isOthers && event.namespace !== workflowNamespace) void this.#look();
+    if (event.type !== "toolListChanged" && event.type !== "promptListChanged") return;
+    const isNew = !this.#listed.has(event.namespace);
+    this.#listed.add(event.namespace);
+    if (isNew || event.namespace !== workflowNamespace) void this.#look();
   }
 
   async tool(): Promise<readonly Tool[]> {
@@ -269,18 +278,9 @@ class WorkflowSource implements Workflows {
 
   async #lookIn({ toolbox }: ServedToolkit): Promise<void> {
     const all = await this.#supply.list();
-    const byRef = new Map(all.map((workflow) => [`${workflowNamespace}.${workflow.name}`, workflow]));
-    const of = (workflow: Workflow, around: readonly Workflow[]): Promise<ToolAnnotations> => {
-      // One that is inside of itself never ends well: it stays what it is at first.
-      if (around.includes(workflow)) return Promise.resolve(unknownAnnotations);
-      const own = (ref: string) => {
-        const named = byRef.get(ref);
-        return named && of(named, [...around, workflow]);
-      };
-      return annotationsOf(workflow, knownIn(toolbox, own));
-    };
-    const annotations = new Map<string, ToolAnnotations>();
-    for (const workflow of all) annotations.set(workflow.name, await of(workflow, []));
+    const namespace = [...this.#listed];
+    const { entries } = await toolbox.list({ kind: ["tool", "prompt"], namespace });
+    const annotations = await annotationsOfAll(all, namespace.length === 0 ? [] : entries, workflowNamespace);
     const isSame = canonicalJson([...annotations]) === canonicalJson([...this.#annotations]);
     this.#annotations = annotations;
     if (!isSame) for (const listener of this.#listeners) listener({ kind: "tool" });

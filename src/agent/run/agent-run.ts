@@ -3,6 +3,7 @@ import { callStateOf } from "../../call/call-port.ts";
 import { observersOf } from "../../call/observers.ts";
 import { tracedModel } from "../../call/trace/model-trace.ts";
 import type { AgentSource } from "../../core/agent-event.ts";
+import { ToolkitError } from "../../core/error.ts";
 import type { Issue } from "../../core/error-catalog.ts";
 import type { CallContext } from "../../core/item.ts";
 import { outputToolName } from "../../core/output-tool.ts";
@@ -11,6 +12,7 @@ import { describeIssues } from "../../core/schema/violation.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { jsonContent } from "../../resource/content.ts";
 import type { ToolAnswer } from "../../toolset/toolset-types.ts";
+import type { KnownLimits } from "../agent-options.ts";
 import { chosenHistory, type HistoryHook } from "../conversation/history.ts";
 import { ask, type StreamListener } from "../model/ask-model.ts";
 import type { ModelCall, ModelQuestion } from "../model/model-call.ts";
@@ -18,12 +20,13 @@ import { type ChosenModel, modelRefOf } from "../model/models.ts";
 import { assertAnswered, countCalls, type Reply, sourceOf, textIn, toMessage, withoutCalls } from "../model/reply.ts";
 import { modelRequest, type StepRequest } from "./model-request.ts";
 import { answerOf, type Ending, type StructuredForm, textAnswer } from "./run-answer.ts";
-import { assertBudgetLeft, invalidAnswer, stepLimit } from "./run-limits.ts";
-import { type ModelPrice, repairRequest, usageOf } from "./run-state.ts";
+import { type ModelPrice, type RunState, repairRequest, usageOf } from "./run-state.ts";
 import { resumeTurn, runTurn, type TurnOutcome, type TurnParts, type WaitingTurn } from "./tool-turn.ts";
 
 /** So many calls one answer may have, however few a run may make: those beyond `maxToolCalls` are refused one by one. */
 const minCallsOfAnswer = 128;
+/** Limit of the last text of a model in an error, in characters. */
+const maxText = 2_000;
 
 /** The parts of a run. */
 export interface RunParts extends Omit<TurnParts, "canWait" | "spending"> {
@@ -223,4 +226,40 @@ export class AgentRun {
     await events.emit("finish", { finishReason, steps: state.steps.length, usage: state.usage });
     return answerOf({ content, finishReason }, { state, chosen, name, evaluations: tools?.run.evaluations ?? [] });
   }
+}
+
+/** The error of a run with too many steps, with the last text and the number of tool calls. */
+function stepLimit(maxSteps: number, text: string, { calls }: RunState): ToolkitError<"STEP_LIMIT"> {
+  const toolCalls = calls.length;
+  const message = `The run was ended after ${maxSteps} steps without an answer; it made ${toolCalls} tool calls. Raise maxSteps, or ask for less at once.`;
+  return new ToolkitError("STEP_LIMIT", message, {
+    maxSteps,
+    reached: { text: text.slice(0, maxText), toolCalls },
+  });
+}
+
+/**
+ * Refuses a further step once the budget is spent.
+ *
+ * @throws ToolkitError `LIMIT_EXCEEDED`
+ */
+function assertBudgetLeft({ usage }: RunState, { maxTokens, maxCost }: KnownLimits): void {
+  const tokens = usage.inputTokens + usage.outputTokens;
+  const spent = [
+    ["maxTokens", tokens, maxTokens, "tokens were used"],
+    ["maxCost", usage.cost ?? 0, maxCost, "were spent on models"],
+  ] as const;
+  for (const [limit, actual, max, what] of spent) {
+    if (actual < max) continue;
+    const message = `The run was ended before its answer: ${actual} ${what}, and ${limit} is ${max}.`;
+    throw new ToolkitError("LIMIT_EXCEEDED", message, { limit, max, actual });
+  }
+}
+
+/** The error of an answer that does not fit after all repairs. */
+function invalidAnswer(issues: readonly Issue[], repairs: number): ToolkitError<"INVALID_OUTPUT"> {
+  const asked =
+    repairs === 0 ? "" : `, though the model was asked again ${repairs === 1 ? "once" : `${repairs} times`}`;
+  const message = `The answer of the model does not fit the output schema${asked}: ${describeIssues(issues)}.`;
+  return new ToolkitError("INVALID_OUTPUT", message, { issues });
 }

@@ -44,7 +44,7 @@ export async function orderAcrossProcesses(processes: Services): Promise<void> {
   });
 }
 
-/** What was begun and is not safe to repeat is not begun again: without a fallback the run has failed. */
+/** A step that was begun and is not safe to repeat is not begun again: without a fallback the run has failed. */
 export async function unsafeStep(processes: Services): Promise<void> {
   const killed = await processes.start("ship");
   void killed.do("run strict").catch(() => undefined);
@@ -56,7 +56,7 @@ export async function unsafeStep(processes: Services): Promise<void> {
   expect(await processes.journal()).toEqual(["ship"]);
 }
 
-/** What is safe is done again, by one of the processes that find it. */
+/** A safe step is done again, by one of the processes that find it. */
 export async function safeStep(processes: Services): Promise<void> {
   const killed = await processes.start("look");
   await killed.do("run order");
