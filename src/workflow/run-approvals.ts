@@ -81,6 +81,8 @@ export class RunApprovals {
         return;
       } catch (error) {
         if (ToolkitError.is(error, "CONFLICT")) return;
+        // A result that does not fit the output schema is an error for its caller, as that of a call that did not wait.
+        if (ToolkitError.is(error, "INVALID_OUTPUT") && "result" in completion) return this.#deliver(id, { error });
         if (!ToolkitError.is(error, "NOT_FOUND")) throw error;
         // It is kept only after the run that its caller waits for.
         if (attempt === deliveries) return;

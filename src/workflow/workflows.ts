@@ -17,13 +17,8 @@ import { runWorkflow } from "./run-workflow.ts";
 import { MemoryJournal } from "./step-record.ts";
 import { contentOf } from "./step-result.ts";
 import { noRun, type StoredRun, toWorkflowRun, type WorkflowRun } from "./stored-run.ts";
-<<<<<<< HEAD
 import { annotationsOfAll, unknownAnnotations } from "./workflow-annotations.ts";
-import type { Workflow } from "./workflow-definition.ts";
-=======
-import { annotationsOf, knownIn, unknownAnnotations } from "./workflow-annotations.ts";
 import { outputSchemaOf, type Workflow } from "./workflow-definition.ts";
->>>>>>> wf-files
 import { type KeptRunLimits, WorkflowRuns } from "./workflow-runs.ts";
 
 /** Workflows that may change, such as those of a folder. */
