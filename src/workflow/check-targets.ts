@@ -125,7 +125,7 @@ async function wrongParams(
   shapes: ResultShapes,
   path: FieldPath,
 ): Promise<readonly Mistake[]> {
-  // What does not fit may be repaired before it is validated.
+  // A value that does not fit may be repaired before it is validated.
   if (options?.coerce === true) return [];
   const template: ParsedTemplate = use?.template ?? { kind: "literal", value: {} };
   const what = `the ${kind} ${name}`;
@@ -136,7 +136,7 @@ async function wrongParams(
   const wanted = new InputShape(input);
   for (const [member, value] of members)
     mistakes.push(...wrongTypes([member], value, use, shapes, wanted, [...path, member], what));
-  // What else is wanted may depend on the fields that references give.
+  // The fields that references give may decide about the others.
   const isOpen = members.some(([, { kind: of }]) => of !== "literal");
   if (isOpen && dependent.some((keyword) => input[keyword] !== undefined)) return mistakes;
   return [...mistakes, ...(await wrongLiterals(input, members, origin === "local", path, what))];
