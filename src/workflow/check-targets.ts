@@ -125,6 +125,8 @@ async function wrongParams(
   shapes: ResultShapes,
   path: FieldPath,
 ): Promise<readonly Mistake[]> {
+  // A value that does not fit may be repaired before it is validated.
+  if (options?.coerce === true) return [];
   const template: ParsedTemplate = use?.template ?? { kind: "literal", value: {} };
   const what = `the ${kind} ${name}`;
   if (template.kind === "reference") return wrongTypes([], template, use, shapes, new InputShape(input), path, what);
@@ -134,10 +136,24 @@ async function wrongParams(
   const wanted = new InputShape(input);
   for (const [member, value] of members)
     mistakes.push(...wrongTypes([member], value, use, shapes, wanted, [...path, member], what));
-  // Where an input is repaired before it is validated, a wrong literal may be right.
-  if (options?.coerce === true) return mistakes;
+  // The fields that references give may decide about the others.
+  const isOpen = members.some(([, { kind: of }]) => of !== "literal");
+  if (isOpen && dependent.some((keyword) => input[keyword] !== undefined)) return mistakes;
   return [...mistakes, ...(await wrongLiterals(input, members, origin === "local", path, what))];
 }
+
+/** Keywords by which one field decides about others. */
+const dependent = [
+  "$ref",
+  "allOf",
+  "anyOf",
+  "oneOf",
+  "not",
+  "if",
+  "dependentSchemas",
+  "dependentRequired",
+  "dependencies",
+];
 
 type Members = readonly (readonly [string, ParsedTemplate])[];
 

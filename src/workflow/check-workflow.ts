@@ -2,6 +2,7 @@ import { ToolkitError } from "../core/error.ts";
 import { toJsonSchema, toObjectSchema } from "../core/schema/json-schema.ts";
 import { stepsOf } from "../lib/pointer.ts";
 import { nearest } from "../lib/similar.ts";
+import { Turns } from "../lib/turns.ts";
 import { wayBetween } from "../lib/way-between.ts";
 import type { Mistake } from "../lib/written-mistakes.ts";
 import type { FieldPath } from "../prompt/front-matter/yaml-document.ts";
@@ -65,6 +66,7 @@ class WorkflowWalk {
   readonly #workflow: Workflow;
   /** All steps by id, in the order of the file. */
   readonly #known = new Map<string, WorkflowStep>();
+  readonly #turns = new Turns();
   /** The steps that each step refers to. */
   readonly #wanted = new Map<string, Set<string>>();
 
@@ -166,7 +168,7 @@ class WorkflowWalk {
     role: TemplateUse["role"],
   ): Promise<ParsedTemplate | undefined> {
     try {
-      const template = await parseTemplate(value);
+      const template = await parseTemplate(value, [], this.#turns);
       if ((role === "when" || role === "forEach") && template.kind !== "reference")
         this.#refuse(path, `${role} must be one reference and nothing else: write \${...}.`);
       this.uses.push({ path, template, scope, step, role });

@@ -2,6 +2,7 @@ import { parseSelection, type SelectNode, selectJson } from "../lib/json-select/
 import { InvalidSelection, writeJson } from "../lib/json-select/select-value.ts";
 import { type SelectedPaths, selectedPaths } from "../lib/json-select/selected-paths.ts";
 import type { StepBudget } from "../lib/step-budget.ts";
+import { Turns } from "../lib/turns.ts";
 import { isRecord } from "../lib/value.ts";
 import type { FieldPath } from "../prompt/front-matter/yaml-document.ts";
 
@@ -37,21 +38,25 @@ export class InvalidTemplate extends Error {
 
 /**
  * Parses the references of a JSON value: of texts at any depth, not of the names of fields. The depth of the value is
- * bounded where it is parsed.
+ * bounded where it is parsed, and many references are parsed in turns.
  *
  * @throws InvalidTemplate
  */
-export async function parseTemplate(value: unknown, path: FieldPath = []): Promise<ParsedTemplate> {
-  if (typeof value === "string") return await parseText(value, path);
+export async function parseTemplate(
+  value: unknown,
+  path: FieldPath = [],
+  turns: Turns = new Turns(),
+): Promise<ParsedTemplate> {
+  if (typeof value === "string") return await parseText(value, path, turns);
   if (Array.isArray(value)) {
     const items: ParsedTemplate[] = [];
-    for (const [at, item] of value.entries()) items.push(await parseTemplate(item, [...path, at]));
+    for (const [at, item] of value.entries()) items.push(await parseTemplate(item, [...path, at], turns));
     return items.every(isLiteral) ? { kind: "literal", value } : { kind: "list", items };
   }
   if (!isRecord(value)) return { kind: "literal", value };
   const members: (readonly [string, ParsedTemplate])[] = [];
   for (const [name, member] of Object.entries(value))
-    members.push([name, await parseTemplate(member, [...path, name])]);
+    members.push([name, await parseTemplate(member, [...path, name], turns)]);
   return members.every(([, member]) => isLiteral(member)) ? { kind: "literal", value } : { kind: "object", members };
 }
 
@@ -129,7 +134,7 @@ function textOf(part: string | TemplateReference, scope: object, steps: StepBudg
   return value;
 }
 
-async function parseText(text: string, path: FieldPath): Promise<ParsedTemplate> {
+async function parseText(text: string, path: FieldPath, turns: Turns): Promise<ParsedTemplate> {
   if (!text.includes("${")) return { kind: "literal", value: text };
   const parts: (string | TemplateReference)[] = [];
   let plain = "";
@@ -153,6 +158,7 @@ async function parseText(text: string, path: FieldPath): Promise<ParsedTemplate>
       );
     if (plain !== "") parts.push(plain);
     plain = "";
+    if (turns.isOver) await turns.next();
     parts.push(await parseReference(text.slice(next + 2, end), path));
     at = end + 1;
   }

@@ -147,6 +147,18 @@ describe("a workflow that is compared with a toolbox", () => {
     expect(await mistakes([{ ...scan, fallback: { value: {} } }], "${steps.scan.cuont}")).toEqual([]);
   });
 
+  verifies("W3", "is not refused where the fields of an input decide about each other, or are repaired", async () => {
+    const either = { type: "object", anyOf: [{ required: ["a"] }, { required: ["b"] }] };
+    const input = { type: "object", properties: { n: { type: "integer" } } };
+    toolkit.add(
+      defineTool({ name: "either", input: either, run: () => "done" }),
+      defineTool({ name: "repairs", input, options: { coerce: true }, run: () => "done" }),
+    );
+    expect(await mistakes([{ id: "x", tool: "either", params: { a: "${input.root}" } }])).toEqual([]);
+    expect(await mistakes([{ id: "x", tool: "either", params: { c: 1 } }])).not.toEqual([]);
+    expect(await mistakes([{ id: "x", tool: "repairs", params: { n: "5" } }])).toEqual([]);
+  });
+
   verifies("W3", "is refused with file, line and column of each mistake", async () => {
     const text =
       "name: audit\ndescription: Audits.\nsteps:\n  - id: a\n    tool: scna\n  - id: b\n    tool: scan\n    params: { path: 1 }\n";
