@@ -3,8 +3,8 @@ import { pointerTo } from "../../lib/pointer.ts";
 import { stripInvisible } from "../../lib/visible-text.ts";
 import type { ArgumentSlot, HttpParameter, ValueStyle } from "../http/http-operation.ts";
 import type { ListedOperation } from "./list-operations.ts";
-import { DocumentMistake, type Fields, type OpenApiDocument, type Placed, shown } from "./openapi-document.ts";
-import { type RequestBody, requestBodyOf } from "./operation-body.ts";
+import { type DocumentFields, DocumentMistake, type OpenApiDocument, type Placed, shown } from "./openapi-document.ts";
+import { type OperationBody, requestBodyOf } from "./operation-body.ts";
 import type { SharedSchemas } from "./shared-schemas.ts";
 
 type Place = "path" | "query" | "header" | "cookie";
@@ -20,7 +20,7 @@ export interface BoundParameter extends Placed {
 /** The request of an operation as its input gives it. */
 export interface OperationInput {
   readonly parameters: readonly BoundParameter[];
-  readonly body: RequestBody | undefined;
+  readonly body: OperationBody | undefined;
 }
 
 /** The property of the body. */
@@ -142,12 +142,12 @@ function schemaOf({ value, at }: BoundParameter): [schema: unknown, at: string] 
   return [schema ?? {}, pointerTo(pointerTo(pointerTo(at, "content"), mediaType), "schema")];
 }
 
-function contentOf({ content }: Fields): readonly [mediaType: string, fields: Fields] | undefined {
+function contentOf({ content }: DocumentFields): readonly [mediaType: string, fields: DocumentFields] | undefined {
   if (typeof content !== "object" || content === null) return undefined;
   const [first] = Object.entries(content);
   return first === undefined || typeof first[1] !== "object" || first[1] === null
     ? undefined
-    : (first as [string, Fields]);
+    : (first as [string, DocumentFields]);
 }
 
 const maxDescription = 1_000;

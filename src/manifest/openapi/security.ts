@@ -2,7 +2,7 @@ import { nearest } from "../../lib/similar.ts";
 import { isRecord } from "../../lib/value.ts";
 import type { HttpParameter } from "../http/http-operation.ts";
 import type { ListedOperation } from "./list-operations.ts";
-import { DocumentMistake, type Fields, type OpenApiDocument } from "./openapi-document.ts";
+import { type DocumentFields, DocumentMistake, type OpenApiDocument } from "./openapi-document.ts";
 
 /** A credential of a security scheme: a key or token, or a login. */
 export type Credential = string | { readonly username: string; readonly password: string };
@@ -100,7 +100,7 @@ function unknownScheme(name: string, known: readonly string[]): string {
   return `The document has no security scheme ${JSON.stringify(name)}, for which spec.auth has a credential. ${hint}`;
 }
 
-function schemeOf(scheme: Fields, credential: Credential, { name, at }: { name: string; at: string }): Scheme {
+function schemeOf(scheme: DocumentFields, credential: Credential, { name, at }: { name: string; at: string }): Scheme {
   const { type, in: place, name: parameter } = scheme;
   const http = typeof scheme.scheme === "string" ? scheme.scheme.toLowerCase() : undefined;
   if (type === "http" && http === "basic") {
