@@ -60,6 +60,8 @@ function planOf(
   const server = written === undefined ? undefined : URL.parse(written);
   if (server === null || (server !== undefined && !/^https?:$/.test(server.protocol)))
     throw problem(["spec", "server"], "The server must be an http or https URL.", "Write https://host/path.");
+  if (server !== undefined && (server.username !== "" || server.password !== ""))
+    throw problem(["spec", "server"], "The server holds a user name or a password.", "Write them into spec.auth.");
   return {
     server,
     variables: Object.fromEntries(texts("server_variables", spec.server_variables)),
