@@ -31,7 +31,7 @@ const maxManifests = 10_000;
 const isManifestName = (name: string) => /^[^._].*\.(?:ya?ml|json)$/i.test(name);
 
 /** True for the path of a manifest, and not of a folder of them. */
-export function isManifestPath(path: string): boolean {
+function isManifestPath(path: string): boolean {
   return /\.(?:ya?ml|json)$/i.test(path);
 }
 
@@ -84,10 +84,11 @@ export class ManifestFolder implements FolderContents {
 
   async update(names: readonly string[], changed: readonly string[], { signal }: ReadOptions) {
     const all = names.filter(this.#isManifest);
-    const manifests = all.slice(0, maxManifests);
+    const manifests = new Set(all.slice(0, maxManifests));
+    const isChanged = new Set(changed);
     this.#tooMany = all.length > maxManifests ? tooMany(this.folder, all.length) : undefined;
     for (const [name, { loaded }] of this.#read) {
-      if (manifests.includes(name)) continue;
+      if (manifests.has(name)) continue;
       this.#read.delete(name);
       this.#close(loaded);
     }
@@ -96,7 +97,7 @@ export class ManifestFolder implements FolderContents {
       const before = this.#read.get(name);
       const isDue =
         before?.error !== undefined || [...(before?.loaded?.files ?? [])].some((file) => touches(paths, file));
-      if (isDue || before === undefined || changed.includes(name)) await this.#load(name, before, isDue, signal);
+      if (isDue || before === undefined || isChanged.has(name)) await this.#load(name, before, isDue, signal);
     }
     return (name: string) => this.#read.get(name)?.error !== undefined;
   }

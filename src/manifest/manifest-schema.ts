@@ -151,7 +151,7 @@ export const knownToolFields: readonly string[] = Object.keys(toolFields);
 export type ToolSpec = z.infer<typeof toolSpec>;
 
 /** The names of Kubernetes objects have more fields, which mean nothing here. */
-export const metadataSchema = z.looseObject({
+const metadataSchema = z.looseObject({
   name: text.optional(),
   namespace: text.optional().describe("The namespace of its tools. Default: manifest."),
   labels: named.optional(),
@@ -166,6 +166,3 @@ export const manifestSchema = z.strictObject({
   metadata: metadataSchema.optional(),
   spec: schema,
 });
-
-/** The parts of a manifest around its `spec`. */
-export type WrittenManifest = z.infer<typeof manifestSchema>;

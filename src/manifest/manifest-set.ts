@@ -33,6 +33,8 @@ export class ManifestSet {
   #unread: readonly Error[] = [];
   #conflicts: readonly Error[] = [];
   #tools: ReadonlyMap<string, readonly Tool[]> = new Map();
+  /** One reading begins when the last one has ended. */
+  #reading: Promise<unknown> = Promise.resolve();
 
   constructor(origins: ManifestOrigins, loader: ManifestLoader) {
     this.#origins = origins;
@@ -63,7 +65,14 @@ export class ManifestSet {
   }
 
   /** Reads what changed. What cannot be read keeps what was known, and is a problem. @throws the reason of an aborted signal */
-  async read(options: ReadOptions): Promise<void> {
+  read(options: ReadOptions): Promise<void> {
+    const reading = this.#reading.then(() => this.#read(options));
+    this.#reading = reading.catch(() => undefined);
+    return reading;
+  }
+
+  async #read(options: ReadOptions): Promise<void> {
+    options.signal?.throwIfAborted();
     const unread: Error[] = [];
     for (const { followed } of this.#folders) {
       try {

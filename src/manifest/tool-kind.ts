@@ -1,7 +1,9 @@
-import { messageOf } from "../core/error.ts";
+import { messageOf, ToolkitError } from "../core/error.ts";
 import { assertItemName } from "../core/identifier.ts";
 import type { Tool } from "../core/item.ts";
+import { toJsonSchema, toObjectSchema } from "../core/schema/json-schema.ts";
 import type { JsonSchema } from "../core/schema/types.ts";
+import { stepsOf } from "../lib/pointer.ts";
 import { nearest } from "../lib/similar.ts";
 import type { ManifestExecutor, ManifestKind, ManifestRun, ManifestTool } from "./manifest-port.ts";
 import { knownToolFields, modeFields, type ToolSpec, toolSpec } from "./manifest-schema.ts";
@@ -61,15 +63,16 @@ function assertKnownFields({ problem, spec }: ManifestTool): void {
   throw problem(["spec", unknown], `There is no field ${JSON.stringify(unknown)} in spec.`, hint);
 }
 
-function toolOf({ name, spec }: ManifestTool, made: ManifestRun): Tool {
+function toolOf(manifest: ManifestTool, made: ManifestRun): Tool {
+  const { name, spec } = manifest;
   const { title, description, annotations, timeout_ms = 0, labels } = spec;
   return {
     kind: "tool",
     name,
     title,
     description,
-    input: schemaOf(spec.input_schema) ?? made.input,
-    output: schemaOf(spec.output_schema) ?? made.output,
+    input: schemaAt(manifest, "input_schema", toObjectSchema, "input") ?? made.input,
+    output: schemaAt(manifest, "output_schema", toJsonSchema, "output") ?? made.output,
     annotations: annotations === undefined ? made.annotations : { ...made.annotations, ...annotations },
     options: {
       ...made.options,
@@ -80,7 +83,19 @@ function toolOf({ name, spec }: ManifestTool, made: ManifestRun): Tool {
   };
 }
 
-/** True says nothing; that false fits nothing is a mistake that the catalogue finds. */
-function schemaOf(schema: ToolSpec["input_schema"]): JsonSchema | undefined {
-  return schema === true ? undefined : (schema as JsonSchema | undefined);
+/** A schema of the tool; undefined where it says nothing. */
+function schemaAt(
+  { spec, problem }: ManifestTool,
+  field: "input_schema" | "output_schema",
+  read: typeof toJsonSchema,
+  direction: "input" | "output",
+): JsonSchema | undefined {
+  const schema = spec[field];
+  if (schema === undefined || schema === true) return undefined;
+  try {
+    return read(schema, { what: field, direction });
+  } catch (cause) {
+    if (!ToolkitError.is(cause, "INVALID_SCHEMA")) throw cause;
+    throw problem(["spec", field, ...stepsOf(cause.details.pointer)], cause.message, "", { cause });
+  }
 }

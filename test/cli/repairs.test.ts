@@ -74,3 +74,21 @@ verifies(
   },
   limitMs,
 );
+
+verifies(
+  ["X1", "W1"],
+  "doctor names each mistake of a manifest with its place",
+  async () => {
+    const spec = "kind: Tool\nmetadata: { name: one }\nspec: { description: d, mock_result: 1";
+    await folder.write("toolweave.yaml", "manifests: [tools.yaml]\n");
+    await folder.write("tools.yaml", `${spec} }\n`);
+    expect(await folder.run(["doctor"])).toMatchObject({ code: 0, stdout: expect.stringMatching(/ok {4}manifests\n/) });
+    await folder.write("tools.yaml", `${spec}, mod: mock }\n`);
+    const { code, stdout } = await folder.run(["doctor"]);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(
+      /wrong manifests: .*tools\.yaml:3:\d+: There is no field "mod" in spec\. Did you mean mode\?/,
+    );
+  },
+  limitMs,
+);

@@ -131,6 +131,8 @@ for await (const line of createInterface({ input: process.stdin })) {
     expect((await failure(call({ bad: true }))).message).toContain("bad");
     expect(await failure(call({ die: true }))).toMatchObject({ code: "OUTCOME_UNKNOWN" });
     expect(await call({})).toEqual({ count: 1, method: "execute" });
+    const templates = failure(loadManifest(exec("runtime: server", '["tool.mjs", "{{id}}"]')));
+    expect(await templates).toMatchObject({ code: "INVALID_MANIFEST", details: { line: 8 } });
   });
 
   test("waits for work elsewhere where the program says so", async () => {

@@ -32,4 +32,30 @@ describe("a manifest", () => {
     const two = weather.replace("description: Get weather information", "description: 7\n  titel: x");
     expect(await failure(loadManifest(two))).toMatchObject({ details: { line: 8, column: 16 } });
   });
+
+  test("whose schemas are none is refused at the place in them", async () => {
+    const bad = weather.replace("city: { type: string } }", "city: { type: strin } }");
+    expect((await failure(loadManifest(bad))).message).toMatch(
+      /^tool\.yaml:10:\d+: The input_schema is no JSON Schema/,
+    );
+    const list = weather.replace("input_schema: { type: object,", "input_schema: { type: array,");
+    expect((await failure(loadManifest(list))).message).toContain('must describe an object (type: "object")');
+    expect((await failure(loadManifest(weather.replace("degrees: { type: number }", "degrees: 7")))).message).toMatch(
+      /^tool\.yaml:11:\d+: The output_schema is no JSON Schema/,
+    );
+  });
+
+  test("says each mistake in a line of its own, and a name that is none", async () => {
+    const wrong = weather
+      .replace("description: Get weather information", "description: 7")
+      .replace("mode: mock", "mode: []");
+    const lines = (await failure(loadManifest(wrong))).message.split("\n").map((line) => line.trim());
+    expect(lines).toEqual([
+      "tool.yaml:8:16: description must be a text, and is 7.",
+      expect.stringMatching(/^tool\.yaml:9:\d+: mode must be a text, and is a list\.$/),
+    ]);
+    const named = await failure(loadManifest(weather.replace("name: get_weather", "name: get weather")));
+    expect(named.message).toMatch(/^tool\.yaml:7:9: "get weather" is no name for a tool/);
+    expect((await failure(loadManifest("apiVersion: v1\nkind: Tool\nspec: {}\n"))).message).toContain("has no name");
+  });
 });

@@ -43,7 +43,7 @@ describe("the mode client", () => {
     expect(await failure(toolkit.call("manifest.get_location", {}))).toMatchObject({ code: "DENIED" });
   });
 
-  verifies("W1", "gives its mocked result, or waits to be completed, where nobody can be asked", async () => {
+  verifies("W1", "gives its mocked result, or waits to be completed, where no form can be shown", async () => {
     const mocked = await toolkitOf(`${location}  mock_result: { latitude: 1 }\n`);
     expect(await (await mocked.call("manifest.get_location", {})).json()).toEqual({ latitude: 1 });
     const toolkit = await toolkitOf(location);

@@ -91,3 +91,20 @@ function unusedOf(place: string, patterns: readonly string[], entries: readonly 
     return { what: `${place}: ${pattern}`, problem: "it matches nothing, and does nothing", mend };
   });
 }
+
+/** The manifests of a configuration: each mistake in one, with its place. */
+export async function manifestFindings(
+  { written: { manifests = [] } }: ReadConfig,
+  toolkit: Toolkit,
+  signal: AbortSignal,
+): Promise<readonly Finding[]> {
+  if (manifests.length === 0) return [];
+  const namespaces = new Set(
+    manifests.map((each) => (typeof each === "string" ? undefined : each.namespace) ?? "manifest"),
+  );
+  const { failures } = await toolkit.list({ kind: "tool", limit: 0, signal });
+  const wrong = failures.filter(({ namespace }) => namespaces.has(namespace));
+  return wrong.length === 0
+    ? [{ what: "manifests" }]
+    : wrong.map(({ error }) => ({ what: "manifests", problem: error.message }));
+}

@@ -9,7 +9,7 @@ import { lintPrompts } from "../../prompt/lint/lint-prompts.ts";
 import { exitCodes } from "../exit-code.ts";
 import type { Terminal } from "../terminal.ts";
 import { type GlobalOptions, openWorkspace, withoutStderr } from "../workspace.ts";
-import { type Finding, modelFindings, patternFindings } from "./config-findings.ts";
+import { type Finding, manifestFindings, modelFindings, patternFindings } from "./config-findings.ts";
 
 /** Checks the machine, the configuration and every server. @returns the exit code: `failed` where something is wrong */
 export async function doctor(options: GlobalOptions, terminal: Terminal, signal: AbortSignal): Promise<number> {
@@ -188,8 +188,9 @@ async function connectionFindings(
     await using workspace = await openWorkspace(options, terminal, { signal });
     const { toolkit } = workspace;
     const patterns = config === undefined ? [] : await patternFindings(config, toolkit, signal);
+    const manifests = config === undefined ? [] : await manifestFindings(config, toolkit, signal);
     const findings = toolkit.connections.map((each) => connectionFinding(each, options.json === true));
-    return [...findings, ...patterns];
+    return [...manifests, ...findings, ...patterns];
   } catch (error) {
     signal.throwIfAborted();
     if (!ToolkitError.is(error)) throw error;

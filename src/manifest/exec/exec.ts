@@ -30,6 +30,9 @@ export const exec: ManifestExecutor = (manifest, context) => {
   const { timeout_ms: timeoutMs = 0 } = written;
   const options = timeoutMs > 0 ? { timeoutMs } : {};
   if (written.runtime === "server") {
+    const at = (written.args ?? []).findIndex((text) => text.includes("{{"));
+    const what = "A program that answers many calls is started once, and its arguments are no templates.";
+    if (at >= 0) throw problem(["spec", "exec", "args", at], what, "It reads those of a call in params.args.");
     const server = new ServerChild(command, argsFor({}));
     context.onClose(() => server.close());
     return { options, run: async (input, call) => resultOf(await server.call(input, call.signal), name, call) };

@@ -22,6 +22,8 @@ export class ServerChild {
   readonly #waiting = new Map<number, Waiting>();
   readonly #endings = new PendingWork();
   #starting: Promise<PipedChild> | undefined;
+  /** The one that runs. */
+  #current: PipedChild | undefined;
   #nextId = 1;
   #isClosed = false;
 
@@ -35,6 +37,8 @@ export class ServerChild {
     if (this.#isClosed) throw new ToolkitError("CLOSED", "The manifest of this tool is gone.", { what: "manifest" });
     this.#starting ??= this.#start();
     const child = await abortable(this.#starting, signal);
+    // It ended meanwhile, and nothing was sent.
+    if (this.#current !== child) return await this.call(args, signal);
     const id = this.#nextId++;
     const answer = new Promise<unknown>((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
     answer.catch(() => undefined);
@@ -56,6 +60,7 @@ export class ServerChild {
   async #start(): Promise<PipedChild> {
     try {
       const { child, stderr } = await startChild(this.#command, this.#args, () => {});
+      this.#current = child;
       this.#listen(child, stderr);
       return child;
     } catch (error) {
@@ -97,6 +102,7 @@ export class ServerChild {
   /** Ends a child. A request that it was sent may have been done. */
   #lost(child: PipedChild, why: string, stderr: OutputTail): void {
     this.#starting = undefined;
+    this.#current = undefined;
     this.#endings.add(endChild(child));
     const cause = childFailure(this.#command, why, stderr.text());
     const namespace = this.#command.shown;
