@@ -17,6 +17,7 @@ const strangers = [
   "author of a manifest",
   "program of a manifest",
   "service of a manifest",
+  "author of an OpenAPI document",
 ];
 
 interface Threat {

@@ -1,8 +1,15 @@
 import { z } from "zod";
 import type { ManifestKind } from "./manifest-port.ts";
 import { manifestSchema } from "./manifest-schema.ts";
-import { openApiKind } from "./openapi/openapi-kind.ts";
+import { openApiSpec } from "./openapi/openapi-spec.ts";
 import { toolKind } from "./tool-kind.ts";
+
+/** A document of OpenAPI becomes many tools. The code for it is loaded with the first one. */
+const openApiKind: ManifestKind<typeof openApiSpec> = {
+  spec: openApiSpec,
+  tools: async (manifest, context) =>
+    (await import("./openapi/openapi-manifest.ts")).toolsOfDocument(manifest, context),
+};
 
 /** The kinds of manifests, by the value of `kind`. */
 export function kindsWith(executors: Parameters<typeof toolKind>[0]): Readonly<Record<string, ManifestKind>> {

@@ -222,6 +222,25 @@ describe("the author of an OpenAPI document", () => {
     expect(asked).toBe(0);
   });
 
+  verifies("W1", "cannot have headers of the connection, or others by odd names, be set", async () => {
+    const names = ["Host", "Transfer-Encoding", "Authorization", "Content-Type", "x\r\ny", "a b", "X-Fine"];
+    const parameters = names.map((name) => ({ name, in: "header", schema: { type: "string" } }));
+    const other = { name: "gone", in: "path", required: true };
+    const get = { parameters: [...parameters, other], responses: answers };
+    const [tool] = await toolsOf(documentOf({}, { "/a": { get } }));
+    expect(tool?.input).toMatchObject({ properties: { "X-Fine": { type: "string" } } });
+    const input = tool?.input as { readonly properties: object; readonly required?: unknown } | undefined;
+    expect(Object.keys(input?.properties ?? {})).toEqual(["X-Fine"]);
+    expect(input?.required).toBeUndefined();
+    const cookie = { get: { parameters: [{ name: "a; b", in: "cookie" }], responses: answers } };
+    expect(await reasonOf(documentOf({}, { "/a": cookie }))).toContain("is no name of a cookie");
+    for (const name of ["Host", "a\r\nb"]) {
+      const components = { securitySchemes: { key: { type: "apiKey", in: "header", name } } };
+      const document = { openapi: "3.0.0", paths: { "/a": { get: { responses: answers } } }, components };
+      expect(await reasonOf(document, { auth: { key: "k" } })).toContain("is none that is supported");
+    }
+  });
+
   verifies(
     "W1",
     "cannot hide text from people, and names no tool or property that a model would not take",

@@ -30,7 +30,7 @@ export function headerNameFault(name: string): string | undefined {
 }
 
 /** True for a name of a header or cookie (RFC 9110, section 5.6.2). */
-function isToken(name: string): boolean {
+export function isToken(name: string): boolean {
   return /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name);
 }
 

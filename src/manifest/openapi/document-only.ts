@@ -1,6 +1,6 @@
 import type { JsonSchema } from "../../core/schema/types.ts";
 import { isRecord } from "../../lib/value.ts";
-import type { Fields, OpenApiDocument } from "./openapi-document.ts";
+import type { DocumentFields, OpenApiDocument } from "./openapi-document.ts";
 
 // Parts of the schemas of OpenAPI that JSON Schema has no word for: what belongs to one direction only, and discriminators.
 
@@ -14,7 +14,7 @@ interface HiddenIn {
 }
 
 /** The names of the properties that are not sent (`readOnly`), or not answered (`writeOnly`), also those that a part of `allOf` has. */
-export function hiddenProperties(schema: Fields, { document, direction, at }: HiddenIn): ReadonlySet<string> {
+export function hiddenProperties(schema: DocumentFields, { document, direction, at }: HiddenIn): ReadonlySet<string> {
   const hidden = new Set<string>();
   const mark = direction === "input" ? "readOnly" : "writeOnly";
   const parts: unknown[] = [schema];
@@ -30,7 +30,7 @@ export function hiddenProperties(schema: Fields, { document, direction, at }: Hi
 }
 
 /** The object at the end of a few references; undefined where there is none: that is reported where the reference itself is read. */
-function followed(value: unknown, document: OpenApiDocument, at: string): Fields | undefined {
+function followed(value: unknown, document: OpenApiDocument, at: string): DocumentFields | undefined {
   let found = value;
   for (let hops = 0; hops < 4 && isRecord(found) && typeof found.$ref === "string"; hops += 1) {
     if (!found.$ref.startsWith("#/")) return undefined;
@@ -45,7 +45,7 @@ function followed(value: unknown, document: OpenApiDocument, at: string): Fields
 
 interface Choice {
   /** The schema that has the choice. */
-  readonly given: Fields;
+  readonly given: DocumentFields;
   /** Its branches as they are written. */
   readonly list: readonly unknown[];
   readonly document: OpenApiDocument;

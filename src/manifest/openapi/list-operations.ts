@@ -3,7 +3,7 @@ import { assertItemName } from "../../core/identifier.ts";
 import { digestTexts } from "../../lib/canonical.ts";
 import { type Glob, glob } from "../../lib/glob.ts";
 import { Turns } from "../../lib/turns.ts";
-import { DocumentMistake, type Fields, type OpenApiDocument, type Placed } from "./openapi-document.ts";
+import { type DocumentFields, DocumentMistake, type OpenApiDocument, type Placed } from "./openapi-document.ts";
 
 /** Globs that choose operations. */
 export interface OperationRules {
@@ -133,7 +133,7 @@ function fits(
 }
 
 /** The tags of an operation. */
-export function tagsOf({ tags }: Fields): readonly string[] {
+function tagsOf({ tags }: DocumentFields): readonly string[] {
   return Array.isArray(tags) ? tags.slice(0, maxTags).filter((tag) => typeof tag === "string") : [];
 }
 

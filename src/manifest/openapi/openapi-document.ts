@@ -2,10 +2,10 @@ import { pointerTo, resolveReference, stepsOf } from "../../lib/pointer.ts";
 import { isRecord } from "../../lib/value.ts";
 
 /** An object of a document. */
-export type Fields = Readonly<Record<string, unknown>>;
+export type DocumentFields = Readonly<Record<string, unknown>>;
 
 /** A value of a document, and the pointer to it. */
-export interface Placed<T = Fields> {
+export interface Placed<T = DocumentFields> {
   readonly value: T;
   /** A JSON pointer (RFC 6901). */
   readonly at: string;
@@ -33,14 +33,14 @@ const maxWork = 5_000_000;
 
 /** An OpenAPI document of version 3.0 or 3.1. Nothing of it is copied: every look goes to the parsed value. */
 export class OpenApiDocument {
-  readonly root: Fields;
+  readonly root: DocumentFields;
   readonly version: "3.0" | "3.1";
   #work = 0;
 
   /** @throws DocumentMistake for what is no such document */
   constructor(root: unknown) {
     this.version = versionOf(root);
-    this.root = root as Fields;
+    this.root = root as DocumentFields;
     const { paths, webhooks, components } = this.root;
     if (paths === undefined && (this.version === "3.0" || (webhooks ?? components) === undefined))
       throw new DocumentMistake("", "The document has no paths.");

@@ -3,6 +3,7 @@ import { markForeign } from "../../core/schema/foreign-schema.ts";
 import type { JsonSchema } from "../../core/schema/types.ts";
 import type { ToolOptions } from "../../core/tool-options.ts";
 import { EgressPolicy } from "../../lib/fetch/egress-policy.ts";
+import type { Glob } from "../../lib/glob.ts";
 import { Turns } from "../../lib/turns.ts";
 import type { HttpOperation, UrlTemplate } from "../http/http-operation.ts";
 import { annotationsOf, isRepeatable, optionsOf, sendOperation } from "../http/send-operation.ts";
@@ -25,6 +26,8 @@ export interface OpenApiPlan extends ServerRules, OperationChoice {
   readonly maxBytes: number;
   readonly timeoutMs: number | undefined;
   readonly redact: readonly string[];
+  /** The same as globs. */
+  readonly masked: readonly Glob[];
   readonly labels: ToolOptions["labels"];
 }
 
@@ -73,7 +76,7 @@ class ToolMaker {
     this.#plan = plan;
     this.#security = new DocumentSecurity(document, plan.auth, operations);
     this.#inputs = new SharedSchemas(document, { direction: "input" });
-    this.#outputs = new SharedSchemas(document, { direction: "output", masked: plan.redact });
+    this.#outputs = new SharedSchemas(document, { direction: "output", masked: plan.masked });
     this.#secrets = [...plan.secrets, ...this.#security.secrets];
   }
 

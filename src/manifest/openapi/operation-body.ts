@@ -6,7 +6,7 @@ import { stripInvisible } from "../../lib/visible-text.ts";
 import { isJsonType, isTextType } from "../../resource/media-type.ts";
 import type { HttpBody, ValueStyle } from "../http/http-operation.ts";
 import type { ListedOperation } from "./list-operations.ts";
-import type { Fields, OpenApiDocument, Placed } from "./openapi-document.ts";
+import type { DocumentFields, OpenApiDocument, Placed } from "./openapi-document.ts";
 import type { ConvertedSchema } from "./schema-conversion.ts";
 import type { SharedSchemas } from "./shared-schemas.ts";
 
@@ -14,7 +14,7 @@ import type { SharedSchemas } from "./shared-schemas.ts";
 type BodyForm = "json" | "urlencoded" | "multipart" | "text" | "bytes";
 
 /** The body of an operation's request. */
-export interface RequestBody {
+export interface OperationBody {
   readonly mediaType: string;
   /** The media types that it may have beside that which is sent. */
   readonly others: readonly string[];
@@ -36,7 +36,7 @@ function formOf(mediaType: string): BodyForm {
 }
 
 /** The body of an operation; undefined for none. Of several media types JSON is sent, or a form, a text, bytes: the first of these. @throws DocumentMistake */
-export function requestBodyOf(operation: ListedOperation, document: OpenApiDocument): RequestBody | undefined {
+export function requestBodyOf(operation: ListedOperation, document: OpenApiDocument): OperationBody | undefined {
   const { requestBody } = operation.value;
   if (requestBody === undefined || requestBody === null) return undefined;
   const body = document.object(requestBody, pointerTo(operation.at, "requestBody"), "A request body");
@@ -154,7 +154,9 @@ function isFile(schema: unknown): boolean {
 
 function fieldsOf({ value }: Placed): NonNullable<HttpBody["fields"]> {
   if (!isRecord(value.encoding)) return {};
-  const fields = Object.entries(value.encoding).filter((entry): entry is [string, Fields] => isRecord(entry[1]));
+  const fields = Object.entries(value.encoding).filter((entry): entry is [string, DocumentFields] =>
+    isRecord(entry[1]),
+  );
   return Object.fromEntries(
     fields.map(([name, { style, explode, contentType }]) => [
       name,

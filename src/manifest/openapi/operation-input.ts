@@ -2,9 +2,10 @@ import type { JsonSchema } from "../../core/schema/types.ts";
 import { pointerTo } from "../../lib/pointer.ts";
 import { stripInvisible } from "../../lib/visible-text.ts";
 import type { ArgumentSlot, HttpParameter, ValueStyle } from "../http/http-operation.ts";
+import { headerNameFault, isToken } from "../http/request-message.ts";
 import type { ListedOperation } from "./list-operations.ts";
-import { DocumentMistake, type Fields, type OpenApiDocument, type Placed, shown } from "./openapi-document.ts";
-import { type RequestBody, requestBodyOf } from "./operation-body.ts";
+import { type DocumentFields, DocumentMistake, type OpenApiDocument, type Placed, shown } from "./openapi-document.ts";
+import { type OperationBody, requestBodyOf } from "./operation-body.ts";
 import type { SharedSchemas } from "./shared-schemas.ts";
 
 type Place = "path" | "query" | "header" | "cookie";
@@ -20,7 +21,7 @@ export interface BoundParameter extends Placed {
 /** The request of an operation as its input gives it. */
 export interface OperationInput {
   readonly parameters: readonly BoundParameter[];
-  readonly body: RequestBody | undefined;
+  readonly body: OperationBody | undefined;
 }
 
 /** The property of the body. */
@@ -54,8 +55,8 @@ export function operationInput(
   const found = new Map<string, Omit<BoundParameter, "property">>();
   for (const each of [...document.list(operation.item, "parameters"), ...document.list(operation, "parameters")]) {
     const parameter = parameterOf(document.object(each.value, each.at, "A parameter"));
-    const isOwn = parameter.in === "header" && ownHeaders.has(parameter.name.toLowerCase());
-    if (!isOwn && !isGiven(parameter.in, parameter.name)) found.set(`${parameter.in} ${parameter.name}`, parameter);
+    if (isSendable(parameter, operation.path) && !isGiven(parameter.in, parameter.name))
+      found.set(`${parameter.in} ${parameter.name}`, parameter);
   }
   document.spend(found.size * workOfParameter, operation.at);
   if (found.size > maxParameters)
@@ -63,6 +64,12 @@ export function operationInput(
   const parameters = bound([...found.values()], body !== undefined);
   assertPath(operation, parameters);
   return { parameters, body };
+}
+
+/** False for a header of the client's own, and for a parameter of another path, such as one that several paths share. */
+function isSendable({ in: place, name }: Omit<BoundParameter, "property">, path: string): boolean {
+  if (place === "path") return path.includes(`{${name}}`);
+  return place !== "header" || (!ownHeaders.has(name.toLowerCase()) && headerNameFault(name) === undefined);
 }
 
 function parameterOf(placed: Placed): Omit<BoundParameter, "property"> {
@@ -73,6 +80,8 @@ function parameterOf(placed: Placed): Omit<BoundParameter, "property"> {
     throw new DocumentMistake(pointerTo(placed.at, "name"), `A name may have ${maxName} characters.`);
   if (!places.includes(place as Place))
     throw new DocumentMistake(pointerTo(placed.at, "in"), "in must be path, query, header or cookie.");
+  if (place === "cookie" && !isToken(name))
+    throw new DocumentMistake(pointerTo(placed.at, "name"), `${shown(name)} is no name of a cookie.`);
   return { ...placed, name, in: place as Place, isRequired: required === true || place === "path" };
 }
 
@@ -93,7 +102,7 @@ function bound(parameters: readonly Omit<BoundParameter, "property">[], hasBody:
   });
 }
 
-/** Each `{name}` of the path needs its parameter, and each such parameter its place. */
+/** Each `{name}` of the path needs its parameter. */
 function assertPath({ path, at }: ListedOperation, parameters: readonly BoundParameter[]): void {
   const wanted = new Set([...path.matchAll(/\{([^{}]*)\}/g)].map(([, name]) => name));
   const given = new Set(parameters.filter((each) => each.in === "path").map(({ name }) => name));
@@ -142,12 +151,12 @@ function schemaOf({ value, at }: BoundParameter): [schema: unknown, at: string] 
   return [schema ?? {}, pointerTo(pointerTo(pointerTo(at, "content"), mediaType), "schema")];
 }
 
-function contentOf({ content }: Fields): readonly [mediaType: string, fields: Fields] | undefined {
+function contentOf({ content }: DocumentFields): readonly [mediaType: string, fields: DocumentFields] | undefined {
   if (typeof content !== "object" || content === null) return undefined;
   const [first] = Object.entries(content);
   return first === undefined || typeof first[1] !== "object" || first[1] === null
     ? undefined
-    : (first as [string, Fields]);
+    : (first as [string, DocumentFields]);
 }
 
 const maxDescription = 1_000;

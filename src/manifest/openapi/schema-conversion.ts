@@ -1,10 +1,11 @@
 import { formProblem, isKeyword, toPattern } from "../../core/schema/check.ts";
 import { schemaLists, schemaMaps, schemaSingles } from "../../core/schema/children.ts";
 import type { JsonSchema } from "../../core/schema/types.ts";
+import type { Glob } from "../../lib/glob.ts";
 import { pointerTo } from "../../lib/pointer.ts";
 import { isRecord } from "../../lib/value.ts";
 import { branchesByDiscriminator, hiddenProperties } from "./document-only.ts";
-import { DocumentMistake, type Fields, type OpenApiDocument } from "./openapi-document.ts";
+import { type DocumentFields, DocumentMistake, type OpenApiDocument } from "./openapi-document.ts";
 
 /** The use of a schema: what is sent has no readOnly properties, what is answered no writeOnly ones. */
 export type Direction = "input" | "output";
@@ -21,7 +22,7 @@ export interface ConversionSource {
   readonly document: OpenApiDocument;
   readonly direction: Direction;
   /** The names of properties that may have any value. */
-  readonly masked: ReadonlySet<string>;
+  readonly masked: readonly Glob[];
   /** The reference by which the schema at a pointer is found in the schema of a tool. */
   referenceTo(pointer: string): string;
 }
@@ -73,7 +74,7 @@ class Conversion {
   }
 
   /** A schema that is referred to, with the keywords beside the reference: in 3.0 only those that say nothing of the value count. */
-  #reference(reference: string, given: Fields, at: string, depth: number): JsonSchema | boolean {
+  #reference(reference: string, given: DocumentFields, at: string, depth: number): JsonSchema | boolean {
     const { $ref: _, ...beside } = given;
     const { description, title, deprecated } = beside;
     const added = this.#is30 ? definedOf({ description, title, deprecated }) : this.#keywords(beside, at, depth);
@@ -90,7 +91,7 @@ class Conversion {
     return { $ref: this.#source.referenceTo(target.at), ...added };
   }
 
-  #keywords(given: Fields, at: string, depth: number, inherited: ReadonlySet<string> = none): JsonSchema {
+  #keywords(given: DocumentFields, at: string, depth: number, inherited: ReadonlySet<string> = none): JsonSchema {
     const { direction } = this.#source;
     const own = hiddenProperties(given, { document: this.#source.document, direction, at });
     const hidden = inherited.size === 0 ? own : new Set([...own, ...inherited]);
@@ -114,14 +115,14 @@ class Conversion {
   #keyword(
     keyword: string,
     value: unknown,
-    { given, hidden, at, depth }: { given: Fields; hidden: ReadonlySet<string>; at: string; depth: number },
+    { given, hidden, at, depth }: { given: DocumentFields; hidden: ReadonlySet<string>; at: string; depth: number },
   ): unknown {
     if (maps.has(keyword)) {
       if (!isRecord(value)) return undefined;
       // A service that answers what it should not is not at odds with its document: only what is sent is held to it.
       const isSent = keyword === "properties" && this.#source.direction === "input";
       const kept = Object.entries(value).filter(([name]) => !(isSent && hidden.has(name)));
-      const isMasked = (name: string) => keyword === "properties" && this.#source.masked.has(name);
+      const isMasked = (name: string) => keyword === "properties" && this.#source.masked.some((fits) => fits(name));
       return Object.fromEntries(
         kept.map(([name, each]) => [name, isMasked(name) ? {} : this.convert(each, pointerTo(at, name), depth)]),
       );
@@ -141,7 +142,7 @@ class Conversion {
   }
 
   /** `exclusiveMinimum: true` of 3.0 goes with `minimum`. */
-  #limits(given: Fields, schema: Record<string, unknown>): void {
+  #limits(given: DocumentFields, schema: Record<string, unknown>): void {
     for (const [exclusive, inclusive] of Object.entries(limitKeywords)) {
       if (given[exclusive] !== true || typeof given[inclusive] !== "number") continue;
       schema[exclusive] = given[inclusive];
@@ -151,7 +152,7 @@ class Conversion {
 }
 
 /** A schema of a few plain values, such as that of an identifier: written out it is shorter than a reference. */
-function isSmall(schema: Fields): boolean {
+function isSmall(schema: DocumentFields): boolean {
   const values = Object.values(schema);
   const isPlain = (value: unknown) => typeof value !== "object" || (Array.isArray(value) && value.length <= 8);
   return (
@@ -180,7 +181,7 @@ function withNull(choices: unknown): readonly unknown[] {
   return list.includes(null) ? list : [...list, null];
 }
 
-function addExamples({ example, examples }: Fields, schema: Record<string, unknown>): void {
+function addExamples({ example, examples }: DocumentFields, schema: Record<string, unknown>): void {
   const given = Array.isArray(examples) ? examples : example === undefined ? [] : [example];
   const short = given.filter((each) => typeof each !== "object" && String(each).length <= maxExample).slice(0, 3);
   if (short.length > 0) schema.examples = short;

@@ -1,8 +1,9 @@
 import { nearest } from "../../lib/similar.ts";
 import { isRecord } from "../../lib/value.ts";
 import type { HttpParameter } from "../http/http-operation.ts";
+import { headerNameFault, isToken } from "../http/request-message.ts";
 import type { ListedOperation } from "./list-operations.ts";
-import { DocumentMistake, type Fields, type OpenApiDocument } from "./openapi-document.ts";
+import { type DocumentFields, DocumentMistake, type OpenApiDocument } from "./openapi-document.ts";
 
 /** A credential of a security scheme: a key or token, or a login. */
 export type Credential = string | { readonly username: string; readonly password: string };
@@ -100,7 +101,7 @@ function unknownScheme(name: string, known: readonly string[]): string {
   return `The document has no security scheme ${JSON.stringify(name)}, for which spec.auth has a credential. ${hint}`;
 }
 
-function schemeOf(scheme: Fields, credential: Credential, { name, at }: { name: string; at: string }): Scheme {
+function schemeOf(scheme: DocumentFields, credential: Credential, { name, at }: { name: string; at: string }): Scheme {
   const { type, in: place, name: parameter } = scheme;
   const http = typeof scheme.scheme === "string" ? scheme.scheme.toLowerCase() : undefined;
   if (type === "http" && http === "basic") {
@@ -113,10 +114,15 @@ function schemeOf(scheme: Fields, credential: Credential, { name, at }: { name: 
   if ((type === "http" && http === "bearer") || type === "oauth2" || type === "openIdConnect")
     return { place: "header", name: "authorization", value: `Bearer ${credential}` };
   const isPlace = place === "header" || place === "query" || place === "cookie";
-  if (type === "apiKey" && isPlace && typeof parameter === "string" && parameter !== "")
+  if (type === "apiKey" && isPlace && typeof parameter === "string" && isName(place, parameter))
     return { place, name: parameter, value: credential };
   const message = `The security scheme ${JSON.stringify(name)} is none that is supported: apiKey, http bearer and basic, oauth2, openIdConnect. Remove it from spec.auth, and write spec.headers.`;
   throw new DocumentMistake(at, message);
+}
+
+function isName(place: Scheme["place"], name: string): boolean {
+  if (place === "query") return name !== "" && name.isWellFormed();
+  return place === "header" ? headerNameFault(name) === undefined : isToken(name);
 }
 
 function basicOf(credential: Credential): string {

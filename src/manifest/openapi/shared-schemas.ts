@@ -1,6 +1,7 @@
 import { sizeOf } from "../../core/schema/size.ts";
 import type { JsonSchema } from "../../core/schema/types.ts";
 import { digestTexts } from "../../lib/canonical.ts";
+import type { Glob } from "../../lib/glob.ts";
 import { resolvePointer, stepsOf } from "../../lib/pointer.ts";
 import { withoutInvisible } from "../../lib/visible-text.ts";
 import { DocumentMistake, type OpenApiDocument } from "./openapi-document.ts";
@@ -27,7 +28,7 @@ interface SharedSchema extends ConvertedSchema {
 export class SharedSchemas {
   readonly #document: OpenApiDocument;
   readonly #direction: Direction;
-  readonly #masked: ReadonlySet<string>;
+  readonly #masked: readonly Glob[];
   readonly #shared = new Map<string, SharedSchema>();
   /** By their places. */
   readonly #converted = new Map<string, ConvertedSchema>();
@@ -36,11 +37,11 @@ export class SharedSchemas {
   /** @param use - `masked`: names of members whose values are masked, so that they have no type */
   constructor(
     document: OpenApiDocument,
-    { direction, masked = [] }: { readonly direction: Direction; readonly masked?: readonly string[] },
+    { direction, masked = [] }: { readonly direction: Direction; readonly masked?: readonly Glob[] },
   ) {
     this.#document = document;
     this.#direction = direction;
-    this.#masked = new Set(masked);
+    this.#masked = masked;
   }
 
   /** A schema that stands in the document. Those that it refers to are added by `complete`. @throws DocumentMistake */

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { readDefinition } from "../../../src/core/definition.ts";
 import type { ManifestContext } from "../../../src/manifest/manifest-port.ts";
-import { openApiKind } from "../../../src/manifest/openapi/openapi-kind.ts";
+import { toolsOfDocument } from "../../../src/manifest/openapi/openapi-manifest.ts";
 import { parseManifest } from "../../../src/manifest/parse-manifest.ts";
 import type { Random } from "../../support/random.ts";
 
@@ -128,7 +128,7 @@ async function attack(text: string): Promise<void> {
     },
     onClose: () => undefined,
   };
-  for (const tool of await openApiKind.tools({ ...manifest, spec }, context)) {
+  for (const tool of await toolsOfDocument({ ...manifest, spec }, context)) {
     await nextTurn();
     try {
       readDefinition(tool, "local");

@@ -6,8 +6,8 @@ import { installPeer } from "../../bench/peer.ts";
 import { verifies } from "../../support/verifies.ts";
 import { callEach, loadDocument, served, toolkitWith } from "./openapi-fixture.ts";
 
-const require = await installPeer("octokit-openapi", { "@octokit/openapi": "23.0.2" });
-const file = join(dirname(require.resolve("@octokit/openapi")), "generated", "api.github.com.json");
+const peer = await installPeer("octokit-openapi", { "@octokit/openapi": "23.0.2" });
+const file = join(dirname(peer.resolve("@octokit/openapi")), "generated", "api.github.com.json");
 
 verifies(
   "W1",
