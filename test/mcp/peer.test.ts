@@ -266,18 +266,15 @@ describe("a peer", () => {
   });
 
   test("messages in memory wait until the server takes them, and after its end it sends none", async () => {
-    let far: ServerTransport | undefined;
-    const transport = new InMemoryTransport((given) => {
-      far = given;
-    });
+    const given = Promise.withResolvers<ServerTransport>();
+    const transport = new InMemoryTransport((far) => given.resolve(far));
     const ignore = () => undefined;
     const events = { message: ignore, unreadable: ignore, gap: ignore, warning: ignore, closed: ignore };
     await transport.start(events, { signal: never });
     const taken: unknown[] = [];
     for (const id of [1, 2]) transport.send({ jsonrpc: "2.0", id, method: "ping" });
-    const server: ServerTransport = Object.assign(far ?? {}, {
-      onmessage: (message: unknown) => taken.push((message as Message).id),
-    }) as ServerTransport;
+    const server = await given.promise;
+    server.onmessage = (message) => taken.push((message as Message).id);
     await server.start();
     transport.send({ jsonrpc: "2.0", id: 3, method: "ping" });
     expect(taken).toEqual([1, 2, 3]);
