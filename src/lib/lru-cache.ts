@@ -43,10 +43,16 @@ export class LruCache<V> {
     if (size > this.#maxSize || this.#maxEntries < 1) return;
     this.#entries.set(key, { value, size });
     this.#total += size;
+    // A Map has a hole for each key that was taken out or moved to its end: even to find its first may take as long as it is large.
+    if (this.#fits) return;
     for (const oldest of this.#entries.keys()) {
-      if (this.#entries.size <= this.#maxEntries && this.#total <= this.#maxSize) return;
+      if (this.#fits) return;
       this.delete(oldest);
     }
+  }
+
+  get #fits(): boolean {
+    return this.#entries.size <= this.#maxEntries && this.#total <= this.#maxSize;
   }
 
   delete(key: string): void {

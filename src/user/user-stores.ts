@@ -89,6 +89,8 @@ export class UserStores implements UserStoreOwner {
   }
 
   #evict(): void {
+    // A Map has a hole for each key that was taken out or moved to its end: even to find its first may take as long as it is large.
+    if (this.#stores.size <= this.#options.maxPrincipals) return;
     for (const [owner, store] of this.#stores) {
       if (this.#stores.size <= this.#options.maxPrincipals) return;
       if (!this.#isKept(owner)) this.#drop(owner, store);

@@ -8,6 +8,7 @@ import { type ConnectorOptions, inMemoryConnector, type ServerTransport } from "
 import { Peer } from "../../src/mcp/rpc/peer.ts";
 import { InMemoryTransport } from "../../src/mcp/transport/in-memory-transport.ts";
 import type { Transport, TransportEvents } from "../../src/mcp/transport/transport.ts";
+import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
 import { contextOf, never, RecordingHost } from "./fixture/host.ts";
@@ -262,6 +263,53 @@ describe("a peer", () => {
     await far?.close();
     await transport.close();
     expect(ends).toEqual([expect.any(Error)]);
+  });
+
+  test("messages in memory wait until the server takes them, and after its end it sends none", async () => {
+    const given = Promise.withResolvers<ServerTransport>();
+    const transport = new InMemoryTransport((far) => given.resolve(far));
+    const ignore = () => undefined;
+    const events = { message: ignore, unreadable: ignore, gap: ignore, warning: ignore, closed: ignore };
+    await transport.start(events, { signal: never });
+    const taken: unknown[] = [];
+    for (const id of [1, 2]) transport.send({ jsonrpc: "2.0", id, method: "ping" });
+    const server = await given.promise;
+    server.onmessage = (message) => taken.push((message as Message).id);
+    await server.start();
+    transport.send({ jsonrpc: "2.0", id: 3, method: "ping" });
+    expect(taken).toEqual([1, 2, 3]);
+    await transport.close();
+    await expect(server.send({ jsonrpc: "2.0", id: 1, result: {} })).rejects.toThrow("Not connected");
+  });
+
+  test("an abort in the turn in which a call in memory began reaches its server", async () => {
+    const cancelled = Promise.withResolvers<unknown>();
+    await using toolkit = new Toolkit();
+    const connector = inMemoryConnector((transport) => {
+      transport.onmessage = (given) => {
+        const { id, method, params } = given as Message;
+        if (method === "notifications/cancelled") cancelled.resolve(params?.reason);
+        if (id === undefined || method === "tools/call") return;
+        const known = {
+          initialize: {
+            protocolVersion: "2025-11-25",
+            capabilities: { tools: {} },
+            serverInfo: { name: "s", version: "1" },
+          },
+          "tools/list": { tools: [{ name: "hang", inputSchema: { type: "object" } }] },
+        }[method ?? ""];
+        const answer = known === undefined ? { error: { code: -32601, message: "none" } } : { result: known };
+        void transport.send({ jsonrpc: "2.0", id, ...answer });
+      };
+      return transport.start();
+    });
+    toolkit.addConnector(connector, { namespace: "far" });
+    await toolkit.start();
+    const controller = new AbortController();
+    const call = toolkit.call("far.hang", {}, { signal: controller.signal });
+    controller.abort(new Error("no more"));
+    await expect(call).rejects.toThrow("no more");
+    expect(await cancelled.promise).toBe("no more");
   });
 
   test("asks for a log level only where it is wanted and the server logs", async () => {
