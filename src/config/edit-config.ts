@@ -1,6 +1,6 @@
 import { applyEdits, modify } from "jsonc-parser";
 import { isMap, parseDocument } from "yaml";
-import type { WrittenConnector } from "./config-schema.ts";
+import type { WrittenConnector } from "./connector-schema.ts";
 
 /** A server as it is written into a configuration. */
 export type NewConnector =

@@ -12,7 +12,7 @@ import type { Toolkit } from "../toolkit/toolkit.ts";
 import { commandLine } from "./command-line.ts";
 import type { ConfigPath } from "./config-document.ts";
 import type { ConfiguredOptions } from "./config-parts.ts";
-import type { WrittenConnector } from "./config-schema.ts";
+import type { WrittenConnector } from "./connector-schema.ts";
 import type { ReadConfig } from "./read-config.ts";
 
 /** A connector of a configuration, ready to be added. */
