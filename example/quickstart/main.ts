@@ -1,4 +1,4 @@
-// The main job: one Toolkit over code, markdown prompts, resources and three real MCP servers. It needs no key and no network, checks
+// The main job: one Toolkit over code, markdown prompts, resources, three real MCP servers, and tools without code. It needs no key and no network, checks
 // every step, and exits non-zero when one is wrong.
 import { mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,6 +12,7 @@ import { type entities, model } from "./model.ts";
 import { everythingOverStdio, filesystem, startEverythingOverHttp } from "./servers.ts";
 import { check, isAlive, showConnections, step, table, until } from "./show.ts";
 import { findPrompt, writePrompt } from "./user.ts";
+import { flows, useToolsWithoutCode } from "./without-code.ts";
 
 const greet = defineTool({
   name: "greet",
@@ -38,7 +39,7 @@ const http = await startEverythingOverHttp();
 
 const toolkit = new Toolkit({
   items: [greet, countWords, resource.text("motto", "Many threads, one cloth.")],
-  delegate: assistant,
+  delegate: [assistant, flows],
   store: sqliteStore({ file }),
 });
 toolkit.add(...(await readPrompts(fileURLToPath(new URL("../../prompts", import.meta.url)))));
@@ -131,6 +132,9 @@ try {
 
   step("User: a prompt is written while the service runs");
   await writePrompt(toolkit);
+
+  step("Without code: a manifest, a pack, a workflow, and an agent over A2A");
+  await useToolsWithoutCode(toolkit);
 
   step("Trouble: one server is killed; the others go on, and it comes back");
   const before = local.processId;
