@@ -1,7 +1,7 @@
-import { ToolkitError } from "../core/error.ts";
+import { messageOf, ToolkitError } from "../core/error.ts";
 import { visible } from "../lib/visible-text.ts";
 import { mistakeLines } from "../lib/written-mistakes.ts";
-import { describePlace, type Place } from "../prompt/prompt-problem.ts";
+import { describePlace, fileStart, type Place } from "../prompt/prompt-problem.ts";
 
 /** The place of a mistake. */
 export interface ProblemPlace extends Place {
@@ -23,4 +23,10 @@ export function manifestProblem(
     { file, ...place, hint, ...(variable === undefined ? {} : { variable }) },
     { cause },
   );
+}
+
+/** The error of a manifest that could not be loaded: a mode of the program's own may throw anything, and stops no other manifest. */
+export function loadProblem(error: unknown, file: string): ToolkitError {
+  if (ToolkitError.is(error)) return error;
+  return manifestProblem({ file, ...fileStart }, `It cannot be loaded: ${messageOf(error)}.`, "", { cause: error });
 }
