@@ -11,6 +11,7 @@ import type { CallOptions, Logger } from "../core/session.ts";
 import { throwIfAborted } from "../core/signal.ts";
 import type { StoredPromptRules } from "../core/stored-prompt-rules.ts";
 import type { CacheLimits } from "../core/toolkit-options.ts";
+import type { Clock } from "../lib/clock.ts";
 import type { Emitter } from "../lib/emitter.ts";
 import type { MaybePromise } from "../lib/promise.ts";
 import { RetryBudget } from "../lib/retry-budget.ts";
@@ -66,6 +67,7 @@ export class Executor implements CallHost {
   readonly interactions: InteractionRouter;
   readonly egress: MediaEgress;
   readonly observers: Observers;
+  readonly clock: Clock;
   readonly telemetry: Telemetry | undefined;
   readonly storedPromptRules: StoredPromptRules | undefined;
   readonly #options: ExecutorOptions;
@@ -95,6 +97,7 @@ export class Executor implements CallHost {
     this.interactions = options.interactions;
     this.egress = options.egress;
     this.observers = options.observers;
+    this.clock = options.deadlines.clock;
     this.telemetry = options.telemetry;
   }
 

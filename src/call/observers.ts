@@ -4,7 +4,7 @@ import type { Entry } from "../core/item.ts";
 import type { Verb } from "../core/middleware.ts";
 import type { Resource } from "../core/resource.ts";
 import type { Logger } from "../core/session.ts";
-import type { Clock } from "../lib/clock.ts";
+import { type Clock, systemClock } from "../lib/clock.ts";
 import type { MaybePromise } from "../lib/promise.ts";
 import type { InteractionRouter } from "./interaction-router.ts";
 import type { StepCall } from "./step.ts";
@@ -183,4 +183,10 @@ export function observedInteractions(router: InteractionRouter, observers: Obser
 export function observersOf(state: { readonly host: object } | undefined): Observers | undefined {
   const { observers } = (state?.host ?? {}) as { readonly observers?: Observers };
   return observers?.isObserved === true ? observers : undefined;
+}
+
+/** The clock of the toolkit that a call was made in; that of the system for a context of no call. */
+export function clockOf(state: { readonly host: object } | undefined): Clock {
+  const { clock = systemClock } = (state?.host ?? {}) as { readonly clock?: Clock };
+  return clock;
 }

@@ -108,8 +108,8 @@ function isLink(error: unknown): boolean {
   return code === "ELOOP" || code === "EMLINK";
 }
 
-/** Both are real paths. */
-function isInside(target: string, folder: string): boolean {
+/** True for a path that begins with that of a folder. Both are absolute, and real where links must not lead out. */
+export function isInside(target: string, folder: string): boolean {
   return target.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 

@@ -1,8 +1,17 @@
-import { minSecretLength } from "./secret-index.ts";
+import { minSecretLength, SecretIndex, searchSteps } from "./secret-index.ts";
+import { secretMask } from "./token-shape.ts";
 
 /** The forms in which values may come back, as far as they are long enough to be looked for. */
 export function formsOf(values: readonly string[]): ReadonlySet<string> {
   return new Set(values.flatMap(forms).filter((form) => form.length >= minSecretLength));
+}
+
+/** A text with values masked, in all forms in which they may come back. For a text now and then: what masks many keeps a `SecretIndex`. */
+export function maskedText(text: string, values: readonly string[]): string {
+  if (values.length === 0) return text;
+  const index = new SecretIndex();
+  for (const form of formsOf(values)) index.add(form);
+  return index.mask(text, secretMask, searchSteps());
 }
 
 /** The secrets in the value of a header: it, and its credentials without their scheme. */

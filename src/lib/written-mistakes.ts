@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import { nearest } from "./similar.ts";
 import { isRecord } from "./value.ts";
+import { visible } from "./visible-text.ts";
 
 /** The way to a part of a value: names of fields and positions in lists. */
 type Way = readonly (string | number)[];
@@ -17,6 +18,17 @@ export interface Mistake {
 /** The mistakes that a schema found in a value, in words for the person who wrote it. */
 export function mistakesOf(schema: z.core.$ZodType, value: unknown, issues: readonly ZodIssue[]): readonly Mistake[] {
   return issues.flatMap((issue) => flatten(issue, { schema, value }, []));
+}
+
+/** So many mistakes of one file are named, and so many characters of each: it may quote a value of any length. */
+const maxNamed = 10;
+const maxLength = 2_000;
+
+/** The message of mistakes, each on a line. Names of files and fields are those of a stranger: they add no line to it. */
+export function mistakeLines(lines: readonly string[]): string {
+  const shown = lines.slice(0, maxNamed).map((line) => visible(line).slice(0, maxLength));
+  const more = lines.length - shown.length;
+  return (more > 0 ? [...shown, `and ${more} more`] : shown).join("\n");
 }
 
 interface Checked {

@@ -5,9 +5,10 @@ import type { ReadOptions } from "../core/resource.ts";
 import { FileTooLarge, LinkLeadsOut, readBounded } from "../lib/bounded-file.ts";
 import type { WantedFiles } from "../lib/folder-scan.ts";
 import { PendingWork } from "../lib/promise.ts";
+import { fileStart } from "../prompt/prompt-problem.ts";
 import type { FolderContents } from "../resource/followed-folder.ts";
 import type { LoadedManifest, ManifestLoader } from "./manifest-loader.ts";
-import { manifestProblem } from "./manifest-problem.ts";
+import { loadProblem, manifestProblem } from "./manifest-problem.ts";
 import { maxManifestBytes } from "./parse-manifest.ts";
 
 /** A manifest that was loaded, and where it came from. */
@@ -134,13 +135,7 @@ export class ManifestFolder implements FolderContents {
       this.#close(before?.loaded);
     } catch (error) {
       signal.throwIfAborted();
-      // A mode of the program's own may throw anything: it stops no other manifest.
-      const problem = ToolkitError.is(error)
-        ? error
-        : manifestProblem({ file, line: 1, column: 1 }, `It cannot be loaded: ${messageOf(error)}.`, "", {
-            cause: error,
-          });
-      this.#read.set(name, { text, loaded: before?.loaded, error: problem });
+      this.#read.set(name, { text, loaded: before?.loaded, error: loadProblem(error, file) });
     }
   }
 
@@ -186,7 +181,7 @@ async function readText(file: string, folder: string): Promise<string> {
 }
 
 function fileProblem(file: string, what: string, cause: unknown): ToolkitError {
-  return manifestProblem({ file, line: 1, column: 1 }, what, "", { cause });
+  return manifestProblem({ file, ...fileStart }, what, "", { cause });
 }
 
 function tooMany(folder: string, count: number): ToolkitError {

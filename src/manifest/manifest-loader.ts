@@ -1,9 +1,9 @@
 import { readdir, realpath } from "node:fs/promises";
-import { resolve, sep } from "node:path";
+import { resolve } from "node:path";
 import { messageOf, type ToolkitError } from "../core/error.ts";
 import { assertNamespace } from "../core/identifier.ts";
 import type { Tool } from "../core/item.ts";
-import { FileTooLarge, LinkLeadsOut, readBounded } from "../lib/bounded-file.ts";
+import { FileTooLarge, isInside, LinkLeadsOut, readBounded } from "../lib/bounded-file.ts";
 import { nearest } from "../lib/similar.ts";
 import { type Environment, expandVariables, VariableError } from "../lib/variables.ts";
 import type { FieldPath } from "../prompt/front-matter/yaml-document.ts";
@@ -158,7 +158,7 @@ class ManifestVersion implements ManifestContext {
     }
     const root = resolve(folder);
     const at = resolve(root, name);
-    if (at.startsWith(root.endsWith(sep) ? root : root + sep)) return { at, folder: root };
+    if (isInside(at, root)) return { at, folder: root };
     const what = `${JSON.stringify(name)} is not in the folder of the manifest.`;
     throw this.#manifest.problem(path, what, "Put the file beside it.");
   }
@@ -175,5 +175,5 @@ class ManifestVersion implements ManifestContext {
 /** A folder on the way may be a link too. @throws LinkLeadsOut, or the error of the file system */
 async function assertNoDetour(path: string, folder: string): Promise<void> {
   const [target, root] = await Promise.all([realpath(path), realpath(folder)]);
-  if (!target.startsWith(root.endsWith(sep) ? root : root + sep)) throw new LinkLeadsOut();
+  if (!isInside(target, root)) throw new LinkLeadsOut();
 }

@@ -1,6 +1,7 @@
-import { ToolkitError } from "../core/error.ts";
+import { messageOf, ToolkitError } from "../core/error.ts";
 import { visible } from "../lib/visible-text.ts";
-import type { Place } from "../prompt/prompt-problem.ts";
+import { mistakeLines } from "../lib/written-mistakes.ts";
+import { describePlace, fileStart, type Place } from "../prompt/prompt-problem.ts";
 
 /** The place of a mistake. */
 export interface ProblemPlace extends Place {
@@ -8,24 +9,24 @@ export interface ProblemPlace extends Place {
   readonly file: string | undefined;
 }
 
-/** More of a message is cut: it may quote a value of any length. */
-const maxLength = 2_000;
-
-/**
- * The error of a manifest, for its author: the place, the mistake, and what to write instead. Names of files and fields are those of a
- * stranger: they add no line to the message.
- */
+/** The error of a manifest, for its author: the place, the mistake, and what to write instead. */
 export function manifestProblem(
-  { file, line, column }: ProblemPlace,
+  { file, ...place }: ProblemPlace,
   what: string,
   hint: string,
   { cause, variable }: { readonly cause?: unknown; readonly variable?: string | undefined } = {},
 ): ToolkitError<"INVALID_MANIFEST"> {
-  const text = visible(`${file ?? "manifest"}:${line}:${column}: ${what}`).slice(0, maxLength);
+  const text = mistakeLines([`${describePlace(file ?? "manifest", place)}: ${what}`]);
   return new ToolkitError(
     "INVALID_MANIFEST",
     `${text} ${visible(hint)}`.trimEnd(),
-    { file, line, column, hint, ...(variable === undefined ? {} : { variable }) },
+    { file, ...place, hint, ...(variable === undefined ? {} : { variable }) },
     { cause },
   );
+}
+
+/** The error of a manifest that could not be loaded: a mode of the program's own may throw anything, and stops no other manifest. */
+export function loadProblem(error: unknown, file: string): ToolkitError {
+  if (ToolkitError.is(error)) return error;
+  return manifestProblem({ file, ...fileStart }, `It cannot be loaded: ${messageOf(error)}.`, "", { cause: error });
 }

@@ -4,7 +4,7 @@ import type { ReadOptions } from "../core/resource.ts";
 import { FollowedFolder } from "../resource/followed-folder.ts";
 import { ManifestFolder, type PlacedManifest } from "./manifest-folder.ts";
 import type { LoadedManifest, ManifestLoader } from "./manifest-loader.ts";
-import { manifestProblem } from "./manifest-problem.ts";
+import { loadProblem } from "./manifest-problem.ts";
 
 /** A manifest that a `load` function gives: its text, or its value. */
 export type GivenManifest = string | object;
@@ -98,7 +98,7 @@ export class ManifestSet {
   async close(): Promise<void> {
     const given = this.#given;
     this.#given = [];
-    await Promise.all([...this.#folders.map(({ contents }) => contents.close()), ...given.map((each) => each.close())]);
+    await Promise.all([...this.#folders.map(({ contents }) => contents.close()), closeAll(given)]);
   }
 
   async #readGiven(options: ReadOptions): Promise<void> {
@@ -117,18 +117,20 @@ export class ManifestSet {
           const text = typeof each === "string" ? each : JSON.stringify(each);
           loaded.push({ ...(await this.#loader.load({ text, file, folder: undefined }, signal)), file });
         } catch (error) {
-          problems.push(problemOf(error, file));
+          signal.throwIfAborted();
+          problems.push(loadProblem(error, file));
         }
       }
     } catch (error) {
+      await closeAll(loaded);
       signal.throwIfAborted();
       this.#givenProblems = [new Error(`The manifests cannot be loaded: ${messageOf(error)}`, { cause: error })];
       return;
     }
-    const before: readonly LoadedManifest[] = this.#given;
+    const before = this.#given;
     this.#given = loaded;
     this.#givenProblems = problems;
-    await Promise.all(before.map((each) => each.close()));
+    await closeAll(before);
   }
 
   /** Of two tools of one name the first keeps it. */
@@ -157,9 +159,6 @@ function conflict(key: string, owner: string, file: string): ToolkitError {
   return new ToolkitError("CONFLICT", message, { key, owners: [owner, file] });
 }
 
-function problemOf(error: unknown, file: string): Error {
-  if (ToolkitError.is(error)) return error;
-  return manifestProblem({ file, line: 1, column: 1 }, `It cannot be loaded: ${messageOf(error)}.`, "", {
-    cause: error,
-  });
+async function closeAll(manifests: readonly LoadedManifest[]): Promise<void> {
+  await Promise.all(manifests.map((each) => each.close()));
 }

@@ -1,14 +1,9 @@
 import type { z } from "zod";
 import { ToolkitError } from "../core/error.ts";
-import { mistakesOf } from "../lib/written-mistakes.ts";
-import {
-  type FieldPath,
-  fieldsOf,
-  offsetOf,
-  parseYamlDocument,
-  type YamlProblem,
-} from "../prompt/front-matter/yaml-document.ts";
-import { placeFinder } from "../prompt/prompt-problem.ts";
+import { mistakeLines, mistakesOf } from "../lib/written-mistakes.ts";
+import { parsePlacedYaml } from "../prompt/front-matter/placed-yaml.ts";
+import type { FieldPath } from "../prompt/front-matter/yaml-document.ts";
+import { fileStart } from "../prompt/prompt-problem.ts";
 import type { ParsedManifest } from "./manifest-port.ts";
 import { manifestProblem } from "./manifest-problem.ts";
 import { manifestSchema } from "./manifest-schema.ts";
@@ -22,9 +17,6 @@ export interface ManifestText {
 
 /** The largest manifest, in bytes. A document of OpenAPI is a file of its own, with a limit of its own. */
 export const maxManifestBytes = 256 * 1024;
-
-/** So many mistakes of one manifest are named. */
-const maxMistakes = 10;
 
 const subject = "The manifest";
 
@@ -73,25 +65,22 @@ function checked<S extends z.ZodType>(
   const [first, ...others] = mistakes.map(({ path, message }) => problem([...at, ...path], message, ""));
   if (first === undefined) throw problem(at, `${subject} cannot be read.`, "Compare it with the schema.");
   if (others.length === 0) throw first;
-  const more = others.length < maxMistakes ? [] : [`and ${others.length - maxMistakes + 1} more`];
-  const lines = [first, ...others.slice(0, maxMistakes - 1)].map(({ message }) => message);
-  throw new ToolkitError("INVALID_MANIFEST", [...lines, ...more].join("\n"), first.details);
+  const lines = [first, ...others].map(({ message }) => message);
+  throw new ToolkitError("INVALID_MANIFEST", mistakeLines(lines), first.details);
 }
 
 function placedValue({ text, file }: ManifestText): PlacedValue {
-  const find = placeFinder(text);
-  const at = (offset: number) => ({ file, ...find(Math.min(offset, Math.max(0, text.length - 1))) });
   if (text.length > maxManifestBytes) {
     const hint = "Move data to files of their own, such as mock_result_file.";
-    throw manifestProblem(at(0), `${subject} is larger than ${maxManifestBytes} bytes.`, hint);
+    throw manifestProblem({ file, ...fileStart }, `${subject} is larger than ${maxManifestBytes} bytes.`, hint);
   }
-  const yamlProblem: YamlProblem = (offset, what, hint, cause) => manifestProblem(at(offset), what, hint, { cause });
-  const document = parseYamlDocument(text, yamlProblem, subject);
-  const fields = fieldsOf(document, text, yamlProblem, subject);
+  const { value: fields, placeOf } = parsePlacedYaml(text, subject, (place, what, hint, cause) =>
+    manifestProblem({ file, ...place }, what, hint, { cause }),
+  );
   const isBare = fields.kind === undefined && fields.spec === undefined && "name" in fields && "description" in fields;
   return {
     value: isBare ? { kind: "Tool", spec: fields } : fields,
     problem: (path, what, hint, options) =>
-      manifestProblem(at(offsetOf(document, isBare ? path.slice(1) : path)), what, hint, options),
+      manifestProblem({ file, ...placeOf(isBare ? path.slice(1) : path) }, what, hint, options),
   };
 }

@@ -65,7 +65,7 @@ export const client: ManifestExecutor = async (manifest, context) => {
         return isAgreed ? await handler(input, call) : await declined(input, call);
       }
       if (call.session.elicit === undefined || form === undefined) return await otherwise(input, call);
-      const result = await asked(() => filledIn(call, messageOf(manifest, why, input), form));
+      const result = await asked(() => filledIn(call, questionOf(manifest, why, input), form));
       return result === undefined ? await declined(input, call) : result;
     },
   };
@@ -91,7 +91,7 @@ async function filledIn(call: CallContext, message: string, form: JsonSchema): P
 /** The most characters of arguments that a person is shown. */
 const shownLength = 2_000;
 
-function messageOf({ name, spec }: ManifestTool, why: string | undefined, input: object): string {
+function questionOf({ name, spec }: ManifestTool, why: string | undefined, input: object): string {
   const args = Object.keys(input).length === 0 ? "" : `\n${JSON.stringify(input, null, 2).slice(0, shownLength)}`;
   return `${why ?? spec.description ?? name}${args}`;
 }

@@ -54,7 +54,7 @@ function unknownMode({ problem, spec, name }: ManifestTool, mode: string, modes:
   return problem(path, `The tool ${name} has the mode ${JSON.stringify(mode)}, which nothing executes.`, hint);
 }
 
-/** A field that nobody reads would have no effect, and may be one that was to restrict something. */
+/** A field that no mode reads would have no effect, and may be one that was to restrict something. */
 function assertKnownFields({ problem, spec }: ManifestTool): void {
   const unknown = Object.keys(spec).find((field) => !knownToolFields.includes(field));
   if (unknown === undefined) return;

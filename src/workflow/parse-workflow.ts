@@ -1,9 +1,8 @@
 import { ToolkitError } from "../core/error.ts";
 import { jsonFault } from "../lib/nesting.ts";
-import { visible } from "../lib/visible-text.ts";
-import { type Mistake, mistakesOf } from "../lib/written-mistakes.ts";
-import { fieldsOf, offsetOf, parseYamlDocument, type YamlProblem } from "../prompt/front-matter/yaml-document.ts";
-import { type Place, placeFinder } from "../prompt/prompt-problem.ts";
+import { type Mistake, mistakeLines, mistakesOf } from "../lib/written-mistakes.ts";
+import { parsePlacedYaml } from "../prompt/front-matter/placed-yaml.ts";
+import { describePlace, fileStart, type Place } from "../prompt/prompt-problem.ts";
 import { type CheckedTemplates, checkTemplates } from "./check-workflow.ts";
 import { type Workflow, workflowSchema } from "./workflow-definition.ts";
 
@@ -30,9 +29,6 @@ export const maxWorkflowBytes = 256 * 1024;
 
 /** The most objects and lists inside each other. */
 const maxDepth = 100;
-/** So many mistakes of one workflow are named, and so many characters of each. */
-const maxMistakes = 10;
-const maxLength = 2_000;
 
 const subject = "The workflow";
 
@@ -42,20 +38,17 @@ const subject = "The workflow";
  * @throws ToolkitError `INVALID_WORKFLOW` naming file, line and column of each mistake
  */
 export async function parseWorkflow({ text, file }: WorkflowText): Promise<ParsedWorkflow> {
-  const find = placeFinder(text);
-  const at = (offset: number) => find(Math.min(offset, Math.max(0, text.length - 1)));
   if (text.length > maxWorkflowBytes)
     throw problemAt(file, [
-      { ...at(0), message: `${subject} is larger than ${maxWorkflowBytes} bytes: use workflows of their own.` },
+      { ...fileStart, message: `${subject} is larger than ${maxWorkflowBytes} bytes: use workflows of their own.` },
     ]);
-  const yamlProblem: YamlProblem = (offset, what, hint, cause) =>
-    problemAt(file, [{ ...at(offset), message: `${what} ${hint}` }], cause);
-  const document = parseYamlDocument(text, yamlProblem, subject);
-  const value = fieldsOf(document, text, yamlProblem, subject);
+  const { value, placeOf } = parsePlacedYaml(text, subject, (place, what, hint, cause) =>
+    problemAt(file, [{ ...place, message: `${what} ${hint}` }], cause),
+  );
   return await readWorkflow(value, (mistakes) =>
     problemAt(
       file,
-      mistakes.map(({ path, message }) => ({ ...at(offsetOf(document, path)), message })),
+      mistakes.map(({ path, message }) => ({ ...placeOf(path), message })),
     ),
   );
 }
@@ -99,7 +92,7 @@ export async function parsedOf(workflow: Workflow): Promise<ParsedWorkflow> {
 /** For a workflow without a file: its fields are named in place of lines. */
 function problemOfFields(mistakes: readonly Mistake[]): ToolkitError<"INVALID_WORKFLOW"> {
   const lines = mistakes.map(({ path, message }) => (path.length === 0 ? message : `${path.join(".")}: ${message}`));
-  return new ToolkitError("INVALID_WORKFLOW", described(lines), {});
+  return new ToolkitError("INVALID_WORKFLOW", mistakeLines(lines), {});
 }
 
 /** A mistake and its place in the file. */
@@ -114,9 +107,9 @@ function problemAt(
   cause?: unknown,
 ): ToolkitError<"INVALID_WORKFLOW"> {
   const sorted = [...mistakes].sort((a, b) => a.line - b.line || a.column - b.column);
-  const lines = sorted.map(({ line, column, message }) => `${file ?? "workflow"}:${line}:${column}: ${message}`);
-  const { line, column } = sorted[0] ?? { line: 1, column: 1 };
-  const error = new ToolkitError("INVALID_WORKFLOW", described(lines), { file, line, column }, { cause });
+  const lines = sorted.map(({ message, ...place }) => `${describePlace(file ?? "workflow", place)}: ${message}`);
+  const { line, column } = sorted[0] ?? fileStart;
+  const error = new ToolkitError("INVALID_WORKFLOW", mistakeLines(lines), { file, line, column }, { cause });
   placed.set(error, sorted);
   return error;
 }
@@ -126,12 +119,4 @@ const placed = new WeakMap<Error, readonly PlacedMistake[]>();
 /** The mistakes of an error of a workflow file, each with its place; none for another error. */
 export function mistakesIn(error: Error): readonly PlacedMistake[] {
   return placed.get(error) ?? [];
-}
-
-/** Names of files and fields are those of a stranger: they add no line to the message. */
-function described(lines: readonly string[]): string {
-  const shown = lines.slice(0, maxMistakes).map((line) => visible(line).slice(0, maxLength));
-  return lines.length > maxMistakes
-    ? [...shown, `and ${lines.length - maxMistakes} more`].join("\n")
-    : shown.join("\n");
 }

@@ -87,8 +87,8 @@ async function sampled(
   context: CallContext,
   unasked: ToolkitError,
 ): Promise<Content> {
-  const told = await Promise.all(attachments.map(async (each) => `${each.name}: ${await each.text()}`));
-  const content: SampleContent = { type: "text", text: [text, ...told].join("\n\n") };
+  const lines = await Promise.all(attachments.map(async (each) => `${each.name}: ${await each.text()}`));
+  const content: SampleContent = { type: "text", text: [text, ...lines].join("\n\n") };
   try {
     const answer = await context.sample({ messages: [{ role: "user", content }], maxTokens: maxSampleTokens });
     const texts = [answer.content].flat().flatMap((block) => (block.type === "text" ? [block.text] : []));

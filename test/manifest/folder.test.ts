@@ -3,7 +3,9 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { Toolkit } from "../../src/index.ts";
 import { type ManifestOptions, registerWith } from "../../src/manifest/index.ts";
-import { failure } from "../support/failure.ts";
+import { ManifestLoader } from "../../src/manifest/manifest-loader.ts";
+import { ManifestSet } from "../../src/manifest/manifest-set.ts";
+import { failure, rejection } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
 import { folderWith } from "./manifest-fixture.ts";
 
@@ -128,6 +130,37 @@ describe("manifests from elsewhere", () => {
     result = 2;
     manifests.reload();
     await expect.poll(async () => (await toolkit.call("shop.two", {})).json(), { timeout: 20_000 }).toBe(2);
+  });
+
+  verifies("W1", "stay as they were where a reading is aborted, and nothing that it made is left", async () => {
+    const ending = new AbortController();
+    const closed: string[] = [];
+    let reading = 0;
+    const loader = new ManifestLoader({
+      env: {},
+      sandboxes: {},
+      clients: {},
+      executors: {
+        own: ({ name }, context) => {
+          if (name === "two" && reading === 2) ending.abort(new Error("enough"));
+          const made = `${name} of ${reading}`;
+          context.onClose(() => void closed.push(made));
+          return { run: () => made };
+        },
+      },
+    });
+    const load = async () => {
+      reading += 1;
+      return ["one", "two"].map((name) => ({ kind: "Tool", spec: { name, description: "d", mode: "own" } }));
+    };
+    const origins = { paths: [], load, recursive: false, pollMs: 5_000, namespace: "manifest" };
+    const set = new ManifestSet(origins, loader);
+    onTestFinished(() => set.close());
+    await set.read({});
+    expect(await rejection(set.read({ signal: ending.signal }))).toMatchObject({ message: "enough" });
+    expect(closed.sort()).toEqual(["one of 2", "two of 2"]);
+    expect(set.toolsOf("manifest").map(({ name }) => name)).toEqual(["one", "two"]);
+    expect(set.problems).toEqual([]);
   });
 
   test("options are checked", () => {

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { describe, expect } from "vitest";
 import { operatorError } from "../../src/core/server-output.ts";
+import { virtualClock } from "../../src/testing/virtual-clock.ts";
 import { failure, rejection } from "../support/failure.ts";
 import { serve } from "../support/serve.ts";
 import { verifies } from "../support/verifies.ts";
@@ -152,6 +153,20 @@ describe("a live tool whose service fails", () => {
     ending.abort(new Error("enough"));
     expect(await call).toMatchObject({ message: "enough" });
     await expect.poll(() => open, { timeout: 20_000 }).toBe(0);
+  });
+
+  verifies("W1", "measures its limit of time by the clock of the toolkit", async () => {
+    const asked = Promise.withResolvers<void>();
+    const origin = await serve(() => asked.resolve());
+    const clock = virtualClock();
+    const toolkit = await liveToolkit({ url: origin, timeout_ms: 50_000 }, { toolkit: { clock } });
+    const call = failure(callLive(toolkit));
+    await asked.promise;
+    await clock.advance(50_000);
+    expect(await call).toMatchObject({
+      code: "TIMEOUT",
+      message: `POST ${origin} took longer than 50000 ms (timeout_ms of the manifest).`,
+    });
   });
 
   verifies(

@@ -4,8 +4,7 @@ import { OutputTail } from "../../lib/child/child-output.ts";
 import { endGroup } from "../../lib/child/process-group.ts";
 import { type ChildParameters, type PipedChild, SpawnError, spawnChild } from "../../lib/child/spawn-child.ts";
 import { abortable } from "../../lib/promise.ts";
-import { minSecretLength, SecretIndex, searchSteps } from "../../lib/secret-index.ts";
-import { secretMask } from "../../lib/token-shape.ts";
+import { maskedText } from "../../lib/secret-forms.ts";
 
 /** A program that a manifest names. */
 export interface ManifestCommand extends Omit<ChildParameters, "args"> {
@@ -101,9 +100,7 @@ export async function runChild(
 
 /** The error of a program that failed; what it said on stderr is for the operator alone. */
 export function childFailure({ shown, secrets }: ManifestCommand, why: string, stderr: string): ToolkitError {
-  const index = new SecretIndex();
-  for (const secret of secrets) if (secret.length >= minSecretLength) index.add(secret);
-  const masked = index.mask(stderr, secretMask, searchSteps()).trim();
+  const masked = maskedText(stderr, secrets).trim();
   const quoted = masked === "" ? undefined : `stderr ended with ${JSON.stringify(masked.slice(-shownStderr))}`;
   const cause = withServerOutput(new Error(why), quoted);
   return new ToolkitError("TOOL_FAILED", `The program ${shown} failed: ${why}.`, {}, { cause });

@@ -7,9 +7,7 @@ import { excerpt } from "../../lib/excerpt.ts";
 import { type HttpResponse, HttpSendError } from "../../lib/fetch/client-exchange.ts";
 import { EgressError } from "../../lib/fetch/egress-policy.ts";
 import { isDown, reasonOf, retryAfterMs } from "../../lib/fetch/send-failure.ts";
-import { formsOf, partsOf } from "../../lib/secret-forms.ts";
-import { SecretIndex, searchSteps } from "../../lib/secret-index.ts";
-import { secretMask } from "../../lib/token-shape.ts";
+import { maskedText, partsOf } from "../../lib/secret-forms.ts";
 import type { HttpOperation } from "./http-operation.ts";
 
 const quotedLength = 300;
@@ -118,8 +116,5 @@ function quoteOf(text: string, operation: HttpOperation): string {
 }
 
 function masked(text: string, { secrets }: HttpOperation): string {
-  if (secrets.length === 0) return text;
-  const index = new SecretIndex();
-  for (const form of formsOf(secrets.flatMap(partsOf))) index.add(form);
-  return index.mask(text, secretMask, searchSteps());
+  return maskedText(text, secrets.flatMap(partsOf));
 }

@@ -1,10 +1,11 @@
 import { callStateOf } from "../../call/call-port.ts";
+import { clockOf } from "../../call/observers.ts";
 import type { Trace } from "../../call/trace/trace.ts";
 import { egressOf } from "../../core/egress.ts";
-import { ToolkitError } from "../../core/error.ts";
 import type { CallContext } from "../../core/item.ts";
 import type { Content } from "../../core/resource.ts";
 import type { ToolAnnotations, ToolOptions } from "../../core/tool-options.ts";
+import { withinDeadline } from "../../core/within-deadline.ts";
 import type { ClientResponse, HttpRequest } from "../../lib/fetch/client-exchange.ts";
 import type { EgressPolicy } from "../../lib/fetch/egress-policy.ts";
 import { sendGuarded } from "../../lib/fetch/node-fetch.ts";
@@ -47,42 +48,39 @@ export function optionsOf({ timeoutMs, retry = {}, isRepeatable: isSafe, answer 
  * Sends the request of an operation, and reads the answer: JSON as JSON, text as text, any other as a file of its media type.
  *
  * @throws ToolkitError `INVALID_INPUT` for an argument that does not fit its place, `DENIED` for an address that the egress policy refuses,
- *   `UNAUTHORIZED`, `RATE_LIMITED`, `REMOTE_ERROR`, `UNAVAILABLE`, `OUTCOME_UNKNOWN`, `LIMIT_EXCEEDED`, `INVALID_OUTPUT`; the reason of an abort
+ *   `UNAUTHORIZED`, `RATE_LIMITED`, `REMOTE_ERROR`, `UNAVAILABLE`, `OUTCOME_UNKNOWN`, `TIMEOUT`, `LIMIT_EXCEEDED`, `INVALID_OUTPUT`; the reason of an
+ *   abort
  */
 export async function sendOperation(operation: HttpOperation, input: unknown, context: CallContext): Promise<Content> {
   const given = isRecord(input) ? input : {};
   const body = await requestBody(operation, given);
   const url = requestUrl(operation, given);
-  const trace = callStateOf(context)?.trace;
+  const state = callStateOf(context);
+  const trace = state?.trace;
   const headers = { ...tracing(operation, trace), ...requestHeaders(operation, given, body?.type) };
-  const limit = operation.timeoutMs === undefined ? undefined : AbortSignal.timeout(operation.timeoutMs);
-  const signal = limit === undefined ? context.signal : AbortSignal.any([context.signal, limit]);
   const policy = policyFor(operation, url, context);
   trace?.describe({
     "http.request.method": operation.method,
     "server.address": url.hostname.replace(/^\[(.*)\]$/, "$1"),
   });
   let last: OperationRequest = { operation, url, isAnswered: false };
-  try {
-    const first = { url, method: operation.method, headers, body: body?.content, signal };
-    const response = await follow(first, policy, (next) => {
-      last = { operation, url: next, isAnswered: true };
-    });
-    last = { ...last, isAnswered: true };
-    trace?.describe({ "http.response.status_code": response.status });
-    if (response.status >= 200 && response.status < 300) return await answerContent(response, last);
-    throw await statusFailure(response, last);
-  } catch (error) {
-    context.signal.throwIfAborted();
-    const isLate = limit?.aborted === true && !ToolkitError.is(error);
-    throw isLate ? timeoutOf(last) : sendFailure(error, last);
-  }
-}
-
-function timeoutOf(request: OperationRequest): ToolkitError<"TIMEOUT"> {
-  const { timeoutMs: limitMs = 0 } = request.operation;
-  const message = `${whatOf(request)} took longer than ${limitMs} ms.`;
-  return new ToolkitError("TIMEOUT", message, { limit: "total", limitMs, elapsedMs: limitMs });
+  const limits = { what: whatOf(last), limit: "timeout_ms of the manifest", clock: clockOf(state) };
+  const { timeoutMs = Number.POSITIVE_INFINITY } = operation;
+  return withinDeadline({ ...limits, signal: context.signal, timeoutMs }, async (signal) => {
+    try {
+      const first = { url, method: operation.method, headers, body: body?.content, signal };
+      const response = await follow(first, policy, (next) => {
+        last = { operation, url: next, isAnswered: true };
+      });
+      last = { ...last, isAnswered: true };
+      trace?.describe({ "http.response.status_code": response.status });
+      if (response.status >= 200 && response.status < 300) return await answerContent(response, last);
+      throw await statusFailure(response, last);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw sendFailure(error, last);
+    }
+  });
 }
 
 /** The headers by which the service knows whose part the request is. What else goes along, such as baggage, is for the operator's own services. */

@@ -3,8 +3,8 @@ import { messageOf, type ToolkitError } from "../../core/error.ts";
 import { EgressPolicy } from "../../lib/fetch/egress-policy.ts";
 import { jsonFault } from "../../lib/nesting.ts";
 import { stepsOf } from "../../lib/pointer.ts";
-import { fieldsOf, offsetOf, parseYamlDocument, type YamlProblem } from "../../prompt/front-matter/yaml-document.ts";
-import { placeFinder } from "../../prompt/prompt-problem.ts";
+import { parsePlacedYaml } from "../../prompt/front-matter/placed-yaml.ts";
+import { fileStart, type Place, placeFinder } from "../../prompt/prompt-problem.ts";
 import { readLocation } from "../../resource/read.ts";
 import type { ManifestContext, ParsedManifest } from "../manifest-port.ts";
 import { manifestProblem } from "../manifest-problem.ts";
@@ -70,18 +70,18 @@ type Parsed = Omit<ReadDocument, "url">;
 function parsed(written: string, file: string): Parsed {
   const text = written.replace(/^\ufeff/, "");
   const find = placeFinder(text);
-  const at = (offset: number) => ({ file, ...find(Math.max(0, Math.min(offset, text.length - 1))) });
-  const problemAt = (offset: number, { at: pointer, message }: DocumentMistake) => {
+  const start = { file, ...fileStart };
+  const problemAt = (place: Place, { at: pointer, message }: DocumentMistake) => {
     const where = pointer === "" ? "" : ` (at ${pointer})`;
-    return manifestProblem(at(offset), `${message.replace(/\.$/, "")}${where}.`, "");
+    return manifestProblem({ file, ...place }, `${message.replace(/\.$/, "")}${where}.`, "");
   };
   if (/^\s*\{/.test(text)) {
     const value = jsonOf(text, file);
     if (value !== undefined) {
-      const problem = (mistake: DocumentMistake) => problemAt(offsetInJson(text, stepsOf(mistake.at)), mistake);
+      const problem = (mistake: DocumentMistake) => problemAt(find(offsetInJson(text, stepsOf(mistake.at))), mistake);
       if (jsonFault(value, maxDepth) === undefined) return { value, problem };
       throw manifestProblem(
-        at(0),
+        start,
         `${subject} is nested deeper than ${maxDepth} levels, or has a number beyond 1.8e308.`,
         "",
       );
@@ -89,14 +89,14 @@ function parsed(written: string, file: string): Parsed {
   }
   if (text.length > maxYamlLength)
     throw manifestProblem(
-      at(0),
+      start,
       `${subject} is no JSON, and as YAML it may have ${maxYamlLength} characters.`,
       "Write it as JSON.",
     );
-  const yamlProblem: YamlProblem = (offset, what, hint, cause) => manifestProblem(at(offset), what, hint, { cause });
-  const yaml = parseYamlDocument(text, yamlProblem, subject);
-  const value = fieldsOf(yaml, text, yamlProblem, subject);
-  return { value, problem: (mistake) => problemAt(offsetOf(yaml, stepsOf(mistake.at)), mistake) };
+  const { value, placeOf } = parsePlacedYaml(text, subject, (place, what, hint, cause) =>
+    manifestProblem({ file, ...place }, what, hint, { cause }),
+  );
+  return { value, problem: (mistake) => problemAt(placeOf(stepsOf(mistake.at)), mistake) };
 }
 
 /** Undefined for what is no JSON and small enough to be looked at as YAML, whose parser finds the place of a mistake. */

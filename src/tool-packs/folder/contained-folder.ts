@@ -2,6 +2,7 @@ import { constants, type Dirent, type Stats } from "node:fs";
 import { access, type FileHandle, lstat, mkdir, open, opendir, readlink, realpath, rename, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { ToolkitError } from "../../core/error.ts";
+import { isInside } from "../../lib/bounded-file.ts";
 import { invalidPath, outside, toFileError } from "./file-errors.ts";
 
 // Absent on Windows. A pipe is opened at once, instead of when it has a writer.
@@ -227,7 +228,7 @@ async function comparedPath(handle: FileHandle, target: string): Promise<string 
 }
 
 function assertInside(target: string, root: string, path: string): void {
-  if (target !== root && !target.startsWith(root.endsWith(sep) ? root : root + sep)) throw outside(path);
+  if (target !== root && !isInside(target, root)) throw outside(path);
 }
 
 function assertNoDevice(inRoot: string, path: string): void {
