@@ -2,6 +2,7 @@ import { basename, dirname } from "node:path";
 import { type FolderWatcher, watchFolder } from "../lib/folder-watcher.ts";
 import { promptFolder } from "../prompt/prompt-folder.ts";
 import { Toolkit } from "../toolkit/toolkit.ts";
+import type { Workflows } from "../workflow/workflows.ts";
 import type { ConfigPath } from "./config-document.ts";
 import {
   type ConfiguredOptions,
@@ -56,7 +57,7 @@ export class ConfiguredToolkit {
    * @throws ToolkitError `INVALID_CONFIG` naming file, line and column
    */
   static async of(config: ReadConfig, options: ConfiguredOptions = {}): Promise<ConfiguredToolkit> {
-    const workflows = await workflowsOf(config);
+    const workflows = await workflowsOf(config, options);
     const { delegate = [], ...others } = options.toolkit ?? {};
     const given = {
       ...others,
@@ -74,6 +75,11 @@ export class ConfiguredToolkit {
       await configured.toolkit.close();
       throw error;
     }
+  }
+
+  /** The workflows of the configuration, and their runs. */
+  get workflows(): Workflows | undefined {
+    return this.#workflows?.flows;
   }
 
   /**
@@ -114,7 +120,7 @@ export class ConfiguredToolkit {
   async #sourcesOf(config: ReadConfig): Promise<readonly PlannedTools[]> {
     const tools = await plannedTools(config, this.#options);
     if (config.written.workflows === undefined) return tools;
-    this.#workflows ??= await workflowsOf(config);
+    this.#workflows ??= await workflowsOf(config, this.#options);
     const planned = await this.#workflows?.planned(config, { watch: this.#options.watch ?? false });
     return planned === undefined ? tools : [...tools, planned];
   }
@@ -160,10 +166,13 @@ export class ConfiguredToolkit {
 }
 
 /** The workflows of a configuration; their module is loaded where there are some. */
-async function workflowsOf({ written }: ReadConfig): Promise<ConfiguredWorkflows | undefined> {
+async function workflowsOf(
+  { written }: ReadConfig,
+  { takeOver }: ConfiguredOptions,
+): Promise<ConfiguredWorkflows | undefined> {
   if (written.workflows === undefined) return undefined;
   const { ConfiguredWorkflows: Made } = await import("./config-workflows.ts");
-  return new Made();
+  return new Made({ takeOver });
 }
 
 const readOnce = ["policy", "settings", "store", "models", "timeoutMs", "server"] as const;
