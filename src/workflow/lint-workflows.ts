@@ -74,8 +74,5 @@ async function add(error: Error, path: string, findings: Findings): Promise<void
   // The lines with mistakes are shown.
   if (mistakes.length > 0) findings.remember(file, await readFile(file, "utf8").catch(() => ""));
   for (const { message, ...place } of mistakes) findings.add("workflow", { file, place, message });
-  if (mistakes.length === 0) {
-    const message = error.message.replace(`${file}: `, "");
-    findings.add("workflow", { file, place: fileStart, message });
-  }
+  if (mistakes.length === 0) findings.add("workflow", { file, place: fileStart, message: error.message });
 }
