@@ -1,5 +1,6 @@
 import { secretKeyTest } from "../call/trace/secret-keys.ts";
 import type { Delegate } from "../core/delegate.ts";
+import { ToolkitError } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
 import type { CallContext, Prompt, Tool } from "../core/item.ts";
 import { assertOptionNames, type OptionNames } from "../core/options.ts";
@@ -11,6 +12,7 @@ import type { Source, SourceChange } from "../core/source.ts";
 import type { ToolAnnotations } from "../core/tool-options.ts";
 import { canonicalJson, digest } from "../lib/canonical.ts";
 import { systemClock } from "../lib/clock.ts";
+import { jsonFault } from "../lib/nesting.ts";
 import { assertTargets } from "./check-targets.ts";
 import { parsedOf } from "./parse-workflow.ts";
 import { runWorkflow } from "./run-workflow.ts";
@@ -69,6 +71,9 @@ export interface Workflows extends Source, Delegate {
 }
 
 const queryNames: OptionNames<WorkflowRunQuery> = { session: true, status: true, workflow: true };
+
+/** The levels of an input, as those that a template gives: what writes and reads a record goes through them one inside the other. */
+const maxInputDepth = 500;
 
 /** The namespace of workflows. */
 export const workflowNamespace = "workflow";
@@ -205,8 +210,13 @@ class WorkflowSource implements Workflows {
   }
 
   async #run(workflow: Workflow, input: unknown, context: CallContext): Promise<Content> {
-    await assertRunnable(workflow, context);
     const ref = `${workflowNamespace}.${workflow.name}`;
+    if (jsonFault(input, maxInputDepth) === "depth") {
+      const message = `is nested deeper than ${maxInputDepth} levels`;
+      const details = { issues: [{ pointer: "", message }] };
+      throw new ToolkitError("INVALID_INPUT", `The input of ${ref} ${message}: make it flatter.`, details, { ref });
+    }
+    await assertRunnable(workflow, context);
     for (const [toolkit, runs] of this.#runs) {
       if (toolkit.serves(context)) return contentOf("result", await runs.start({ workflow, ref, input, context }));
     }
