@@ -13,6 +13,7 @@ import type { ToolkitOptions } from "../core/toolkit-options.ts";
 import { visible, visibleLines } from "../lib/visible-text.ts";
 import type { OpenPage } from "../mcp/auth/oauth-options.ts";
 import { Toolkit } from "../toolkit/toolkit.ts";
+import type { Workflows } from "../workflow/workflows.ts";
 import { UsageMistake } from "./exit-code.ts";
 import { answersOf } from "./person.ts";
 import type { Style, Terminal, TerminalStreams } from "./terminal.ts";
@@ -38,6 +39,8 @@ export interface Workspace extends AsyncDisposable {
   readonly config: ReadConfig | undefined;
   /** The caller: the person at the terminal. */
   readonly session: Session;
+  /** The workflows of the configuration. */
+  readonly workflows: Workflows | undefined;
 }
 
 /** The use that a command makes of its toolkit. */
@@ -82,6 +85,8 @@ export async function openWorkspace(options: GlobalOptions, terminal: Terminal, 
       : await loaded.ConfiguredToolkit.of(config, {
           lazy: use.lazy === true ? true : undefined,
           watch: use.watch,
+          // A command that ends soon would leave a step of another process's run in the middle.
+          takeOver: use.isBackground === true,
           env: terminal.streams.env,
           openPage: person.openPage,
           models: use.models,
@@ -116,6 +121,7 @@ export async function openWorkspace(options: GlobalOptions, terminal: Terminal, 
     toolkit,
     config,
     session,
+    workflows: configured?.workflows,
     [Symbol.asyncDispose]: async () => {
       follower?.close();
       stopReports();

@@ -26,6 +26,8 @@ export interface ConfiguredOptions {
   readonly lazy?: boolean | undefined;
   /** Follow the folders of prompts. Default false. */
   readonly watch?: boolean | undefined;
+  /** Go on with runs of workflows that began in other processes. Default true. */
+  readonly takeOver?: boolean | undefined;
   /** Shows a person the page of a login. Missing, tokens that are kept are used, and nobody is asked. */
   readonly openPage?: OpenPage | undefined;
   /** Models beside those of the configuration, by `provider/name`. */

@@ -3,6 +3,7 @@ import { ToolkitError } from "../core/error.ts";
 import { readWorkflow } from "../workflow/parse-workflow.ts";
 import type { Workflow } from "../workflow/workflow-definition.ts";
 import { workflowFiles } from "../workflow/workflow-files.ts";
+import type { WorkflowOptions } from "../workflow/workflow-options.ts";
 import { type WorkflowSupply, type Workflows, workflowNamespace, workflows } from "../workflow/workflows.ts";
 import type { PlannedTools } from "./config-parts.ts";
 import type { ReadConfig } from "./read-config.ts";
@@ -13,12 +14,13 @@ export class ConfiguredWorkflows {
   readonly flows: Workflows;
   #supply: WorkflowSupply = { list: () => [] };
 
-  constructor() {
-    this.flows = workflows({
+  constructor(options: WorkflowOptions) {
+    const supply: WorkflowSupply = {
       list: () => this.#supply.list(),
       watch: (listener) => this.#supply.watch?.(listener) ?? (() => {}),
       problems: () => this.#supply.problems?.() ?? [],
-    });
+    };
+    this.flows = workflows(supply, options);
   }
 
   /**

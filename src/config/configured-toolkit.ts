@@ -1,7 +1,11 @@
 import { basename, dirname } from "node:path";
+import type { Delegate } from "../core/delegate.ts";
+import type { ToolkitEvent } from "../core/event.ts";
+import type { ServedToolkit } from "../core/served-toolkit.ts";
 import { type FolderWatcher, watchFolder } from "../lib/folder-watcher.ts";
 import { promptFolder } from "../prompt/prompt-folder.ts";
 import { Toolkit } from "../toolkit/toolkit.ts";
+import type { Workflows } from "../workflow/workflows.ts";
 import type { ConfigPath } from "./config-document.ts";
 import {
   type ConfiguredOptions,
@@ -42,10 +46,11 @@ export class ConfiguredToolkit {
   readonly #options: ConfiguredOptions;
   #config: ReadConfig;
   #parts: Parts = new Map();
-  #workflows: ConfiguredWorkflows | undefined;
+  readonly #workflows: PlaceOfWorkflows;
 
-  private constructor(toolkit: Toolkit, config: ReadConfig, options: ConfiguredOptions) {
+  private constructor(toolkit: Toolkit, workflows: PlaceOfWorkflows, config: ReadConfig, options: ConfiguredOptions) {
     this.toolkit = toolkit;
+    this.#workflows = workflows;
     this.#config = config;
     this.#options = options;
   }
@@ -56,15 +61,14 @@ export class ConfiguredToolkit {
    * @throws ToolkitError `INVALID_CONFIG` naming file, line and column
    */
   static async of(config: ReadConfig, options: ConfiguredOptions = {}): Promise<ConfiguredToolkit> {
-    const workflows = await workflowsOf(config);
+    const workflows = new PlaceOfWorkflows();
     const { delegate = [], ...others } = options.toolkit ?? {};
     const given = {
       ...others,
-      delegate: [...[delegate].flat(), ...(workflows === undefined ? [] : [workflows.flows])],
+      delegate: [...[delegate].flat(), workflows],
     };
     const read = await readOptions(config, options.env ?? process.env, { ...options, toolkit: given });
-    const configured = new ConfiguredToolkit(new Toolkit({ ...given, ...read }), config, options);
-    configured.#workflows = workflows;
+    const configured = new ConfiguredToolkit(new Toolkit({ ...given, ...read }), workflows, config, options);
     try {
       const tools = await configured.#sourcesOf(config);
       configured.#parts = configured.#partsOf(config, tools, await agentMaker(config));
@@ -74,6 +78,11 @@ export class ConfiguredToolkit {
       await configured.toolkit.close();
       throw error;
     }
+  }
+
+  /** The workflows of the configuration, and their runs. */
+  get workflows(): Workflows | undefined {
+    return this.#workflows.flows;
   }
 
   /**
@@ -101,11 +110,7 @@ export class ConfiguredToolkit {
       if (part !== undefined) kept.set(name, part);
       this.#parts = new Map(kept);
     }
-    const waiting: string[] = readOnce.filter(
-      (field) => textOf(this.#config.written[field]) !== textOf(next.written[field]),
-    );
-    // The first ones are there at once, and their runs are kept in the store only by a toolkit that began with some.
-    if (this.#config.written.workflows === undefined && next.written.workflows !== undefined) waiting.push("workflows");
+    const waiting = readOnce.filter((field) => textOf(this.#config.written[field]) !== textOf(next.written[field]));
     this.#config = next;
     return { added, removed, changed, waiting };
   }
@@ -113,9 +118,7 @@ export class ConfiguredToolkit {
   /** Packs, manifests and workflows. */
   async #sourcesOf(config: ReadConfig): Promise<readonly PlannedTools[]> {
     const tools = await plannedTools(config, this.#options);
-    if (config.written.workflows === undefined) return tools;
-    this.#workflows ??= await workflowsOf(config);
-    const planned = await this.#workflows?.planned(config, { watch: this.#options.watch ?? false });
+    const planned = await this.#workflows.planned(config, this.#options);
     return planned === undefined ? tools : [...tools, planned];
   }
 
@@ -159,11 +162,41 @@ export class ConfiguredToolkit {
   }
 }
 
-/** The workflows of a configuration; their module is loaded where there are some. */
-async function workflowsOf({ written }: ReadConfig): Promise<ConfiguredWorkflows | undefined> {
-  if (written.workflows === undefined) return undefined;
-  const { ConfiguredWorkflows: Made } = await import("./config-workflows.ts");
-  return new Made();
+/** The workflows among the delegates of a toolkit. They are made for the first version of its configuration that has some. */
+class PlaceOfWorkflows implements Delegate {
+  #workflows: ConfiguredWorkflows | undefined;
+  #toolkit: ServedToolkit | undefined;
+  /** The latest change of each list, from before there were workflows. */
+  readonly #lists = new Map<string, ToolkitEvent>();
+
+  get flows(): Workflows | undefined {
+    return this.#workflows?.flows;
+  }
+
+  attach(toolkit: ServedToolkit): void {
+    this.#toolkit = toolkit;
+  }
+
+  onEvent(event: ToolkitEvent): void {
+    if (this.flows !== undefined) this.flows.onEvent?.(event);
+    else if (event.type === "toolListChanged" || event.type === "promptListChanged")
+      this.#lists.set(`${event.type} ${event.namespace}`, event);
+  }
+
+  async planned(config: ReadConfig, { takeOver, watch = false }: ConfiguredOptions): Promise<PlannedTools | undefined> {
+    if (config.written.workflows === undefined) return undefined;
+    this.#workflows ??= await this.#made(takeOver);
+    return this.#workflows.planned(config, { watch });
+  }
+
+  async #made(takeOver: boolean | undefined): Promise<ConfiguredWorkflows> {
+    const { ConfiguredWorkflows: Made } = await import("./config-workflows.ts");
+    const made = new Made({ takeOver });
+    if (this.#toolkit !== undefined) made.flows.attach?.(this.#toolkit);
+    for (const event of this.#lists.values()) made.flows.onEvent?.(event);
+    this.#lists.clear();
+    return made;
+  }
 }
 
 const readOnce = ["policy", "settings", "store", "models", "timeoutMs", "server"] as const;

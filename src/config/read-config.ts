@@ -4,6 +4,7 @@ import { messageOf, ToolkitError } from "../core/error.ts";
 import { readBounded } from "../lib/bounded-file.ts";
 import { isRecord } from "../lib/value.ts";
 import { mistakesOf } from "../lib/written-mistakes.ts";
+import type { Place } from "../prompt/prompt-problem.ts";
 import { type ConfigDocument, type ConfigPath, parseConfig } from "./config-document.ts";
 import { configSchema, type WrittenConfig } from "./config-schema.ts";
 
@@ -27,6 +28,8 @@ export interface ReadConfig {
   /** The folder that its relative paths begin at. */
   readonly folder: string;
   readonly written: WrittenConfig;
+  /** The line and column of a part. */
+  positionOf(path: ConfigPath): Place;
   /** An `INVALID_CONFIG` that names the file, line and column of a part. */
   problem(path: ConfigPath, message: string): ToolkitError<"INVALID_CONFIG">;
 }
@@ -56,6 +59,7 @@ export async function readConfig(file: string): Promise<ReadConfig> {
     file: path,
     folder: dirname(path).replace(/[\\/]\.vscode$/, ""),
     written: result.data,
+    positionOf: (at) => parsed.positionOf(at),
     problem: (at, message) => invalid([`${placeOf(shown, parsed, at)} ${message}`], at),
   };
 }

@@ -30,6 +30,7 @@ import {
   type Row,
   readDraft,
   readKey,
+  writtenRecord,
 } from "./record.ts";
 import {
   assertQuota,
@@ -159,7 +160,7 @@ class MemoryStore implements Store {
     this.#replace(kept, shelf?.current, kept);
     this.#shelves.set(idOf(kept), { collection, owner, key, version, current: kept, past: this.#past(shelf) });
     this.#watchers.tell({ type: "changed", collection, owner, key, version, origin: "here" });
-    return parseRow(lent(kept, false), "put");
+    return writtenRecord(lent(kept, false));
   }
 
   async delete(key: RecordKey, options: DeleteOptions = {}): Promise<number | undefined> {

@@ -162,6 +162,19 @@ export function parseRow(row: Row, operation: string): StoredRecord {
   return Object.freeze({ collection, owner, key, version, updatedAt, value, ...optional });
 }
 
+/** The record of a row that was written a moment ago. Its value is parsed when it is first read: a writer knows it, and it may be long. */
+export function writtenRecord(row: Row): StoredRecord {
+  const { value: _, ...record } = parseRow({ ...row, json: "null" }, "put");
+  let parsed: { readonly value: unknown } | undefined;
+  return Object.freeze({
+    ...record,
+    get value() {
+      parsed ??= { value: parseJson(String(row.json)) };
+      return parsed.value;
+    },
+  });
+}
+
 /** Makes records of rows: what cannot be read is among the failures. */
 export function parseRows(rows: Iterable<Row>, operation: string): RecordList {
   const records: StoredRecord[] = [];

@@ -100,8 +100,8 @@ export interface PlacedMistake extends Place {
   readonly message: string;
 }
 
-/** In the order of the file, each on a line. */
-function problemAt(
+/** The error of mistakes in a file, in its order, each on a line. */
+export function problemAt(
   file: string | undefined,
   mistakes: readonly PlacedMistake[],
   cause?: unknown,

@@ -80,8 +80,8 @@ class WorkflowFiles {
         unread.push(error instanceof Error ? error : new Error(messageOf(error)));
       }
     }
-    const { kept, conflicts } = oneOfEachName(this.#folders.flatMap(({ contents }) => contents.workflows));
-    this.#others = [...unread, ...conflicts, ...findCallCycles(kept)];
+    const { kept, problems } = comparedWithEachOther(this.#folders.flatMap(({ contents }) => contents.workflows));
+    this.#others = [...unread, ...problems];
     return kept.map(({ workflow }) => workflow);
   }
 
@@ -91,6 +91,12 @@ class WorkflowFiles {
       for (const end of ends) end();
     };
   }
+}
+
+/** The workflows that have their names, and the problems that no file has alone: names that two have, and calls without end. */
+export function comparedWithEachOther(all: readonly PlacedWorkflow[]) {
+  const { kept, conflicts } = oneOfEachName(all);
+  return { kept, problems: [...conflicts, ...findCallCycles(kept)] };
 }
 
 /** Of two workflows with one name the first keeps it. */

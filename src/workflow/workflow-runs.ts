@@ -21,7 +21,6 @@ import { ClaimedJournal } from "./run-journal.ts";
 import { runWorkflow } from "./run-workflow.ts";
 import { RunBroken, RunWaits } from "./step-failure.ts";
 import { contentOf } from "./step-result.ts";
-import type { RunSizes } from "./step-work.ts";
 import {
   isRunOf,
   noRun,
@@ -33,15 +32,7 @@ import {
   workflowRunType,
 } from "./stored-run.ts";
 import type { Workflow } from "./workflow-definition.ts";
-
-/** The limits of the runs that are kept. */
-export interface KeptRunLimits extends RunSizes {
-  readonly leaseMs: number;
-  readonly keepMs: number;
-  readonly maxAgeMs: number;
-  readonly limit: number;
-  readonly maxBytes: number;
-}
+import type { KeptRunLimits } from "./workflow-options.ts";
 
 type RunClaim = Claim<StoredRun, RunEnd>;
 
@@ -66,7 +57,8 @@ export class WorkflowRuns {
   readonly #approvals: RunApprovals;
   /** Those that can go on only here: they stay claimed while they wait. */
   readonly #parked = new Map<string, RunClaim>();
-  #hasStarted = false;
+  readonly #resumed = new Set<string>();
+  #takesOver = false;
 
   /** @param knows - whether a workflow of this name is run here */
   constructor(toolkit: ServedToolkit, limits: KeptRunLimits, knows: (workflow: string) => Promise<boolean>) {
@@ -83,8 +75,8 @@ export class WorkflowRuns {
     this.#jobs = new Jobs(workflowRunType(keepMs), { ...shared, repeat: (run) => this.#repeat(run) });
     this.#approvals = new RunApprovals(toolkit, clock, (run) => this.#look(run));
     void started.then(() => {
-      this.#hasStarted = true;
-      return closing.aborted ? undefined : this.#jobs.expire();
+      this.#takesOver = limits.takeOver && !closing.aborted;
+      return this.#takesOver ? this.#jobs.expire() : undefined;
     });
   }
 
@@ -111,6 +103,14 @@ export class WorkflowRuns {
     if (claim === undefined) throw runConflict(run, "another process is at work on it. Cancel it there");
     this.#parked.delete(id);
     await this.#end(claim, { status: "cancelled", steps: claim.job.steps, spentMs: claim.job.spentMs }, reason);
+  }
+
+  /** Goes on with one here, unless it waits still, until it has ended or waits again. */
+  async resume(id: string, signal: AbortSignal | undefined): Promise<StoredRun | undefined> {
+    this.#resumed.add(id);
+    await this.#look(id);
+    const hasPaused = ({ status }: StoredRun) => status !== "running";
+    return this.#jobs.until(id, hasPaused, signal).finally(() => this.#resumed.delete(id));
   }
 
   /** Runs a workflow for its caller. @throws ToolkitError `PENDING` where it waits: its caller is answered when it has ended */
@@ -224,8 +224,8 @@ export class WorkflowRuns {
 
   /** Goes on with one that has no holder. Resolves to whether it did, or another process does. */
   async #repeat(run: StoredRun): Promise<boolean> {
-    const isOwn = this.#jobs.localOf(run.id) !== undefined;
-    if (this.#toolkit.closing.aborted || !(this.#hasStarted || isOwn)) return false;
+    const isOwn = this.#resumed.has(run.id) || this.#jobs.localOf(run.id) !== undefined;
+    if (this.#toolkit.closing.aborted || !(this.#takesOver || isOwn)) return false;
     if (!(await this.#knows(run.workflow.name))) return false;
     if (run.status === "waiting") {
       this.#approvals.follow(run);

@@ -1,8 +1,9 @@
 import { secretKeyTest } from "../call/trace/secret-keys.ts";
 import type { Delegate } from "../core/delegate.ts";
+import { ToolkitError } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
 import type { CallContext, Prompt, Tool } from "../core/item.ts";
-import { assertOptionNames, invalidOption, type OptionNames } from "../core/options.ts";
+import { assertOptionNames, type OptionNames } from "../core/options.ts";
 import { withRunner } from "../core/prompt-runner.ts";
 import type { Content } from "../core/resource.ts";
 import type { ServedToolkit } from "../core/served-toolkit.ts";
@@ -11,6 +12,7 @@ import type { Source, SourceChange } from "../core/source.ts";
 import type { ToolAnnotations } from "../core/tool-options.ts";
 import { canonicalJson, digest } from "../lib/canonical.ts";
 import { systemClock } from "../lib/clock.ts";
+import { jsonFault } from "../lib/nesting.ts";
 import { assertTargets } from "./check-targets.ts";
 import { parsedOf } from "./parse-workflow.ts";
 import { runWorkflow } from "./run-workflow.ts";
@@ -19,7 +21,8 @@ import { contentOf } from "./step-result.ts";
 import { noRun, type StoredRun, toWorkflowRun, type WorkflowRun } from "./stored-run.ts";
 import { annotationsOfAll, unknownAnnotations } from "./workflow-annotations.ts";
 import { outputSchemaOf, type Workflow } from "./workflow-definition.ts";
-import { type KeptRunLimits, WorkflowRuns } from "./workflow-runs.ts";
+import { type KeptRunLimits, keptRunLimits, type WorkflowOptions } from "./workflow-options.ts";
+import { WorkflowRuns } from "./workflow-runs.ts";
 
 /** Workflows that may change, such as those of a folder. */
 export interface WorkflowSupply {
@@ -29,27 +32,6 @@ export interface WorkflowSupply {
   watch?(listener: () => void): () => void;
   /** As those of a Source. */
   problems?(): readonly Error[];
-}
-
-/** Limits of the runs of workflows. */
-export interface WorkflowOptions {
-  /**
-   * For how long the process that runs a workflow may give no sign of life, in milliseconds, until another one that shares the store goes on
-   * with it. Default 10,000.
-   */
-  readonly leaseMs?: number | undefined;
-  /** The time for which a run is kept after its end, in milliseconds. Default 86,400,000 (a day). */
-  readonly keepMs?: number | undefined;
-  /** The longest time from the beginning of a run to its end, waiting included, in milliseconds. Default 604,800,000 (a week). */
-  readonly maxAgeMs?: number | undefined;
-  /** The number of runs that is kept. Beyond it those are forgotten first that have ended. Default 1,000. */
-  readonly limit?: number | undefined;
-  /** The bytes of the records of all runs when one is added. Default 268,435,456 (256 MiB). */
-  readonly maxBytes?: number | undefined;
-  /** The most bytes of the result of one step, as JSON. Default 1,048,576 (1 MiB). */
-  readonly maxResultBytes?: number | undefined;
-  /** The most bytes of the results of all steps of a run. Default 8,388,608 (8 MiB). */
-  readonly maxRunBytes?: number | undefined;
 }
 
 /** Options of looking at runs. With a `session` only those of its principal are there. */
@@ -80,27 +62,18 @@ export interface Workflows extends Source, Delegate {
    * @throws ToolkitError `NOT_FOUND`; `CONFLICT` where it has ended, or another process is at work on it; `STORE_FAILED`
    */
   cancel(id: string, options?: Pick<WorkflowRunQuery, "session">): Promise<void>;
+  /**
+   * Goes on with a run in this process, where what it waits for is settled or its process is gone. Resolves to the run when it has ended or waits.
+   *
+   * @throws ToolkitError `NOT_FOUND`; `STORE_FAILED`; `CLOSED`; the reason of the signal
+   */
+  resume(id: string, options?: Pick<CallOptions, "session" | "signal">): Promise<WorkflowRun>;
 }
 
-const defaults: KeptRunLimits = {
-  leaseMs: 10_000,
-  keepMs: 86_400_000,
-  maxAgeMs: 604_800_000,
-  limit: 1_000,
-  maxBytes: 2 ** 28,
-  maxResultBytes: 2 ** 20,
-  maxRunBytes: 2 ** 23,
-};
-const optionNames: OptionNames<WorkflowOptions> = {
-  leaseMs: true,
-  keepMs: true,
-  maxAgeMs: true,
-  limit: true,
-  maxBytes: true,
-  maxResultBytes: true,
-  maxRunBytes: true,
-};
 const queryNames: OptionNames<WorkflowRunQuery> = { session: true, status: true, workflow: true };
+
+/** The levels of an input, as those that a template gives: what writes and reads a record goes through them one inside the other. */
+const maxInputDepth = 500;
 
 /** The namespace of workflows. */
 export const workflowNamespace = "workflow";
@@ -119,15 +92,7 @@ export const workflowNamespace = "workflow";
  * ```
  */
 export function workflows(supply: readonly Workflow[] | WorkflowSupply, options: WorkflowOptions = {}): Workflows {
-  const owner = "of workflows";
-  assertOptionNames(options, optionNames, owner);
-  const limits = { ...defaults };
-  for (const name of Object.keys(defaults) as (keyof KeptRunLimits)[]) {
-    const given: unknown = options[name] ?? defaults[name];
-    if (typeof given !== "number" || !(given > 0)) throw invalidOption(name, "a number above 0", given, owner);
-    Object.assign(limits, { [name]: given });
-  }
-  return new WorkflowSource("list" in supply ? supply : { list: () => supply }, limits);
+  return new WorkflowSource("list" in supply ? supply : { list: () => supply }, keptRunLimits(options));
 }
 
 class WorkflowSource implements Workflows {
@@ -210,6 +175,14 @@ class WorkflowSource implements Workflows {
     throw noRun(id);
   }
 
+  async resume(id: string, options: Pick<CallOptions, "session" | "signal"> = {}): Promise<WorkflowRun> {
+    for (const runs of this.#runs.values()) {
+      const run = (await runs.find(id, options.session)) && (await runs.resume(id, options.signal));
+      if (run !== undefined) return toWorkflowRun(run);
+    }
+    throw noRun(id);
+  }
+
   async #exposed(as: "tool" | "prompt"): Promise<readonly Workflow[]> {
     const all = await this.#supply.list();
     return all.filter(({ expose = "tool" }) => expose === as);
@@ -237,8 +210,13 @@ class WorkflowSource implements Workflows {
   }
 
   async #run(workflow: Workflow, input: unknown, context: CallContext): Promise<Content> {
-    await assertRunnable(workflow, context);
     const ref = `${workflowNamespace}.${workflow.name}`;
+    if (jsonFault(input, maxInputDepth) === "depth") {
+      const message = `is nested deeper than ${maxInputDepth} levels`;
+      const details = { issues: [{ pointer: "", message }] };
+      throw new ToolkitError("INVALID_INPUT", `The input of ${ref} ${message}: make it flatter.`, details, { ref });
+    }
+    await assertRunnable(workflow, context);
     for (const [toolkit, runs] of this.#runs) {
       if (toolkit.serves(context)) return contentOf("result", await runs.start({ workflow, ref, input, context }));
     }

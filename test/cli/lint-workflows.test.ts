@@ -42,3 +42,32 @@ verifies(
   },
   60_000,
 );
+
+verifies(
+  ["X1", "W3"],
+  "workflows written in a configuration are linted there, and so are names and calls of several workflows",
+  async () => {
+    await mkdir(join(folder.path, "flows"));
+    await folder.write(
+      "toolweave.yaml",
+      `workflows:
+  - flows
+  - name: inside
+    description: Looks.
+    steps: [{ id: look, tool: code.analyse }]
+packs: { code: { root: . } }
+`,
+    );
+    await folder.write("flows/again.yaml", flow("again", "tool: workflow.again"));
+    await folder.write("flows/first.yaml", flow("same", "tool: code.analyze"));
+    await folder.write("flows/second.yaml", flow("same", "tool: code.analyze"));
+    const { code, stdout } = await folder.run(["lint"]);
+    expect([code, stdout]).toEqual([1, expect.stringMatching(/4 workflows: 3 errors\.\n$/)]);
+    const at = (file: string) => join(folder.path, file);
+    expect(stdout).toContain(`${at("toolweave.yaml")}:5:25: error: There is no tool "code.analyse". Did you mean`);
+    expect(stdout).toContain("5 |     steps: [{ id: look, tool: code.analyse }]");
+    expect(stdout).toContain(`${at("flows/again.yaml")}:4:23: error: Workflows call each other without end: again`);
+    expect(stdout).toContain(`The name "same" is that of ${at("flows/first.yaml")} too.`);
+  },
+  60_000,
+);

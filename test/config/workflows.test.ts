@@ -98,3 +98,34 @@ verifies(["X1", "W3"], "the example of a configuration runs its workflows", asyn
     issues: { from: "TODO markers" },
   });
 });
+
+verifies(
+  ["X1", "W3", "H2"],
+  "the first workflows of a configuration that is followed have their runs kept too",
+  async () => {
+    const tools = "packs: { fs: { root: ., write: true } }\npolicy: { ask: [fs.write_file] }\nstore: ./store.sqlite\n";
+    const made = await configured(tools);
+    await made.toolkit.start();
+    const steps = "[{ id: put, tool: fs.write_file, params: { path: new.txt, text: hi } }]";
+    await writeFile(
+      join(folder, "toolweave.yaml"),
+      `${tools}workflows:\n  - { name: put, description: Writes., steps: ${steps} }\n`,
+    );
+    expect(await made.apply(await readConfig(join(folder, "toolweave.yaml")))).toEqual({
+      ...{ added: ["workflow"], removed: [], changed: [], waiting: [] },
+    });
+    const pending: unknown = await made.toolkit.call("workflow.put", {}).catch((error: unknown) => error);
+    expect(pending).toMatchObject({ code: "PENDING", details: { reason: "workflow" } });
+    const [run] = (await made.workflows?.runs({ status: "waiting" })) ?? [];
+    await made.toolkit.approvals.resolve(run?.waitsFor[0]?.id ?? "", { approved: true });
+    expect(await made.workflows?.resume(run?.id ?? "")).toMatchObject({ status: "succeeded" });
+    await expect
+      .poll(
+        async () => (await made.toolkit.list({ kind: "tool", namespace: "workflow" })).entries[0]?.item.annotations,
+        {
+          timeout: 10_000,
+        },
+      )
+      .toMatchObject({ openWorldHint: false });
+  },
+);

@@ -19,7 +19,11 @@ async function twoToolkits() {
   const folder = await mkdtemp(join(tmpdir(), "toolweave-flows-"));
   const calls: string[] = [];
   const made: Toolkit[] = [];
-  const start = async (hangs = "", defined = [flow(steps)]): Promise<{ toolkit: Toolkit; flows: Workflows }> => {
+  const start = async (
+    hangs = "",
+    defined = [flow(steps)],
+    takeOver = true,
+  ): Promise<{ toolkit: Toolkit; flows: Workflows }> => {
     const tool = (name: string, more: object) =>
       defineTool({
         name,
@@ -30,7 +34,7 @@ async function twoToolkits() {
           return `${name} done`;
         },
       });
-    const flows = workflows(defined);
+    const flows = workflows(defined, { takeOver });
     const items = [
       tool("look", { annotations: { readOnlyHint: true } }),
       tool("write", {}),
@@ -104,4 +108,24 @@ describe("a run of a toolkit that closes", () => {
       expect(await (await changed.toolkit.approvals.wait(pending.details.id)).text()).toBe("pay done");
     },
   );
+
+  verifies(["W3", "J1"], "is left alone by a process that takes nothing over, until it is to resume it", async () => {
+    await using two = await twoToolkits();
+    const first = await two.start();
+    await expect(first.toolkit.call("workflow.test", {})).rejects.toMatchObject({ code: "PENDING" });
+    await first.toolkit.close();
+    const short = await two.start("", [flow(steps)], false);
+    const [run] = await short.flows.runs();
+    const id = run?.id ?? "";
+    expect(await short.flows.resume(id)).toMatchObject({ status: "waiting" });
+    await short.toolkit.approvals.resolve(run?.waitsFor[0]?.id ?? "", { approved: true });
+    expect(await short.flows.get(id)).toMatchObject({ status: "waiting" });
+    expect(await short.flows.resume(id)).toMatchObject({ status: "succeeded", result: "pay done" });
+    expect(await short.flows.resume(id)).toMatchObject({ status: "succeeded" });
+    expect(two.calls).toEqual(["look", "write", "pay"]);
+    await expect(short.flows.resume("none")).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await expect(short.flows.resume(id, { session: { id: "x", principal: "eve" } })).rejects.toMatchObject({
+      code: "NOT_FOUND",
+    });
+  });
 });

@@ -251,6 +251,19 @@ describe("a run of a workflow", () => {
   });
 });
 
+verifies("W3", "an input that is nested too deep is refused with the bound, and no run begins", async () => {
+  const say = counted("say");
+  await using made = await bench([{ id: "say", tool: "say" }], { items: [say.tool] });
+  const nested = (levels: number) => JSON.parse(`{"v":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`);
+  expect(await made.run(nested(500))).toBe("say");
+  for (const levels of [501, 5_000])
+    expect(await failureOf(made.run(nested(levels)))).toMatchObject({
+      code: "INVALID_INPUT",
+      message: "The input of workflow.test is nested deeper than 500 levels: make it flatter.",
+    });
+  expect(await made.flows.runs()).toHaveLength(1);
+});
+
 describe("the span of a step", () => {
   const spans = recordSpans();
   beforeEach(() => {

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Content, type Delegate, defineTool, type Item, Toolkit, type ToolkitOptions } from "../../src/index.ts";
 import type { Workflow, WorkflowStep } from "../../src/workflow/workflow-definition.ts";
-import { type WorkflowOptions, type Workflows, workflows } from "../../src/workflow/workflows.ts";
+import type { WorkflowOptions } from "../../src/workflow/workflow-options.ts";
+import { type Workflows, workflows } from "../../src/workflow/workflows.ts";
 
 /** A workflow `workflow.test` of some steps. */
 export function flow(steps: readonly WorkflowStep[], more: Partial<Workflow> = {}): Workflow {

@@ -1,4 +1,6 @@
 import { resolve } from "node:path";
+import type { ConfigPath } from "../../config/config-document.ts";
+import type { ReadConfig } from "../../config/read-config.ts";
 import { visible } from "../../lib/visible-text.ts";
 import { formatLint, type LintOptions, type LintReport, lintPrompts } from "../../prompt/lint/lint-prompts.ts";
 import { foldersWithPrompts } from "../../prompt/prompt-files.ts";
@@ -41,21 +43,19 @@ export async function lint(
   const prompts = paths.filter((path) => !isFlow(path));
   const given = prompts.map((path): Linted => ({ path: resolve(cwd, path), recursive: options.recursive }));
   const linted = paths.length > 0 ? given : folders;
-  const written = (config?.written.workflows ?? []).filter((each) => typeof each === "string");
-  const flows =
-    paths.length > 0
-      ? paths.filter(isFlow).map((path) => resolve(cwd, path))
-      : written.map((path) => resolve(config?.folder ?? cwd, path));
-  if (linted.length + flows.length === 0)
+  const flows = flowsOf(config);
+  const named = paths.length > 0 ? paths.filter(isFlow).map((path) => resolve(cwd, path)) : flows.paths;
+  const written = paths.length > 0 ? undefined : flows.written;
+  if (linted.length + named.length + (written?.workflows.length ?? 0) === 0)
     throw new UsageMistake(
       "There is nothing to check: name a file or folder, or write prompts or workflows into the configuration.",
     );
   const toolbox = workspace?.toolkit;
   const reports: LintReport[] = [];
   if (linted.length > 0) reports.push(await lintAll(linted, { models: options.model, toolbox, signal }));
-  if (flows.length > 0) {
+  if (named.length + (written?.workflows.length ?? 0) > 0) {
     const { lintWorkflows } = await import("../../workflow/lint-workflows.ts");
-    reports.push(await lintWorkflows(flows, { toolbox, signal }));
+    reports.push(await lintWorkflows(named, { toolbox, signal, written }));
   }
   const report = joined(reports);
   const nouns = [...(linted.length > 0 ? ["prompt"] : []), "workflow"];
@@ -67,6 +67,23 @@ export async function lint(
       terminal.note(visible(`${path}: not checked are the folders ${unread.join(", ")}; --recursive checks them.`));
   }
   return report.problems.some(({ severity }) => severity !== "hint") ? exitCodes.failed : exitCodes.ok;
+}
+
+/** The workflows of a configuration: their files and folders, and those that are written in it. */
+function flowsOf(config: ReadConfig | undefined) {
+  const all = (config?.written.workflows ?? []).map((value, at) => ({ value, at }));
+  return {
+    paths: all.flatMap(({ value }) => (typeof value === "string" ? resolve(config?.folder ?? "", value) : [])),
+    written: config && {
+      file: config.file,
+      workflows: all
+        .filter(({ value }) => typeof value !== "string")
+        .map(({ value, at }) => ({
+          value,
+          positionOf: (path: ConfigPath) => config.positionOf(["workflows", at, ...path]),
+        })),
+    },
+  };
 }
 
 /** Folders that are checked with those inside them, and those that are not, in one report. */

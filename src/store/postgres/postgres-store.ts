@@ -26,6 +26,7 @@ import {
   type ReadDraft,
   readDraft,
   readKey,
+  writtenRecord,
 } from "../record.ts";
 import { assertExpectedVersion, assertQuota, assertVersion, countedCollections, needsUsage } from "../record-rules.ts";
 import { Connections } from "./connections.ts";
@@ -175,7 +176,7 @@ class PostgresStore implements Store {
       }
       const { collection, owner, key, json, bytes } = read;
       const row = { collection, owner, key, version, updatedAt, json, size: bytes?.byteLength, bytes: undefined };
-      return parseRow(row, "put");
+      return writtenRecord(row);
     });
   }
 

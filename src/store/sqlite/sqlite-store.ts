@@ -17,7 +17,7 @@ import type {
   StoreOptions,
 } from "../../core/store.ts";
 import { type Clock, systemClock } from "../../lib/clock.ts";
-import { assertQuery, compareKeys, parseRow, parseRows, readDraft, readKey } from "../record.ts";
+import { assertQuery, compareKeys, parseRow, parseRows, readDraft, readKey, writtenRecord } from "../record.ts";
 import { readKeepVersions } from "../record-rules.ts";
 import { Watchers } from "../watchers.ts";
 import { Access } from "./access.ts";
@@ -132,7 +132,7 @@ class SqliteStore implements Store {
     return this.#run(signal, async () => {
       const read = readDraft(draft);
       const options = { expectedVersion, quota };
-      const put = (database: Database) => parseRow(writePut(database, read, options, this.#writing()), "put");
+      const put = (database: Database) => writtenRecord(writePut(database, read, options, this.#writing()));
       const done = ({ version }: StoredRecord) => this.#tell(read, version);
       return this.#access.write("put", put, { signal, done });
     });
