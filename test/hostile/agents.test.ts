@@ -317,6 +317,28 @@ describe("a task", () => {
     }
   });
 
+  verifies("W4", "an event larger than streams can have ends its task with that limit", async () => {
+    const large = { taskId: "t", contextId: "c", artifact: artifact("x".repeat(5 * 1024 * 1024)) };
+    const { call, methods } = await called((rpc, response) =>
+      events(rpc, response, [{ task: task("t", working) }, { artifactUpdate: large }], true),
+    );
+    expect(await failure(call)).toMatchObject({
+      code: "LIMIT_EXCEEDED",
+      message: expect.stringContaining("in chunks, or as a link"),
+      details: { limit: "maxEventLength", max: 4 * 1024 * 1024 - 6 },
+    });
+    await until(() => methods.includes("CancelTask"));
+  });
+
+  verifies("W4", "the largest event that streams can have is read", async () => {
+    const result = (text: string) => ({ task: task("t", completed, { artifacts: [artifact(text)] }) });
+    const { call } = await called((rpc, response) => {
+      const around = JSON.stringify({ jsonrpc: "2.0", id: rpc.id, result: result("") }).length;
+      events(rpc, response, [result("x".repeat(4 * 1024 * 1024 - 6 - around))]);
+    });
+    expect((await (await call).text()).length).toBeGreaterThan(4_000_000);
+  });
+
   const answers: [string, HostileAgent["answer"]][] = [
     ["is a page", (_rpc, response) => void response.writeHead(200, { "content-type": "text/html" }).end("<html>")],
     ["is a number", (_rpc, response) => void response.writeHead(200, { "content-type": "application/json" }).end("5")],
