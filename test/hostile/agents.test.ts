@@ -4,11 +4,14 @@ import { type A2aOptions, a2a } from "../../src/a2a/index.ts";
 import type { AddConnectorOptions } from "../../src/connection/connect-options.ts";
 import type { Connection } from "../../src/core/connection.ts";
 import type { Delegate } from "../../src/core/delegate.ts";
+import { ToolkitError } from "../../src/core/error.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { until } from "../e2e/support.ts";
 import { listen } from "../mcp/fixture/http.ts";
 import { failure, rejection } from "../support/failure.ts";
+import { randomOf } from "../support/random.ts";
 import { verifies } from "../support/verifies.ts";
+import { agentFuzz } from "./fuzz/agents.ts";
 
 const open: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -452,4 +455,15 @@ describe("a task", () => {
       expect(await result.text()).not.toContain("\u200b");
     },
   );
+});
+
+verifies("W4", "a fuzz of cards, events and tasks ends, and gives skills, results or errors in words", async () => {
+  const seed = 17;
+  let left = 60;
+  for (const { describe, run } of agentFuzz.cases(randomOf(seed))) {
+    if (left === 0) break;
+    left -= 1;
+    const error = await Promise.resolve(run()).catch((thrown: unknown) => thrown);
+    expect(error === undefined || ToolkitError.is(error), `seed ${seed}, ${describe}: ${String(error)}`).toBe(true);
+  }
 });
