@@ -231,12 +231,14 @@ async function compileUser(): Promise<string | undefined> {
 import { defineTool, Toolkit, type Tool } from "toolweave";
 import { mcpConnector } from "toolweave/mcp";
 import { agent, type AgentOptions } from "toolweave/agent";
+import { a2a, type A2aOptions } from "toolweave/a2a";
 import { postgresStore, type PostgresStoreOptions } from "toolweave/stores/postgres";
 import { sqliteStore } from "toolweave/stores/sqlite";
 import { type FaultName, faultyServer, testContext, type ToolweaveMatchers, toolweaveMatchers } from "toolweave/testing";
 const text = defineTool<{ text: string }, number>({ name: "text", run: ({ text }) => text.length });
 const toolkit = new Toolkit({ items: [text], store: sqliteStore({ file: ":memory:" }) });
 toolkit.addConnector(mcpConnector("https://example.com/mcp"));
+toolkit.addConnector(a2a("https://example.com", { signature: { keys: [{ kty: "EC" }] } } satisfies A2aOptions));
 export const right: Promise<number> = toolkit.call(text, { text: "a" }).then((content) => content.json());
 export const context = testContext();
 export const fault = faultyServer().fault("hang", { times: 1 });

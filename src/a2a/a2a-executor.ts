@@ -4,6 +4,7 @@ import type { CallContext } from "../core/item.ts";
 import type { Content } from "../core/resource.ts";
 import { abortable } from "../lib/promise.ts";
 import { isRecord } from "../lib/value.ts";
+import { headerFromEnv, headerNameFault } from "../manifest/http/request-message.ts";
 import type { ManifestContext, ManifestExecutor, ManifestTool } from "../manifest/manifest-port.ts";
 import { a2a } from "./agent-connector.ts";
 import { inputSchema } from "./skills.ts";
@@ -60,10 +61,12 @@ function headersOf({ spec, problem }: ManifestTool, context: ManifestContext): R
   const all: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) all[name] = context.expand([...at, "headers", name], value);
   for (const [index, entry] of variables.entries()) {
-    const equals = entry.indexOf("=");
-    const value = context.expand([...at, "headers_from_env", index], `\${${entry.slice(equals + 1).trim()}}`);
-    // A name alone declares a variable that is needed.
-    if (equals > 0) all[entry.slice(0, equals).trim()] = value;
+    const path = [...at, "headers_from_env", index];
+    const { name, value: written } = headerFromEnv(entry);
+    const value = context.expand(path, written);
+    const fault = name === undefined ? undefined : headerNameFault(name);
+    if (fault !== undefined) throw problem(path, `${JSON.stringify(name)} ${fault}.`, "Write Header=VAR.");
+    if (name !== undefined) all[name] = value;
   }
   if (!isRecord(auth)) return all;
   const { scheme = "Bearer", token, token_env: variable } = auth;

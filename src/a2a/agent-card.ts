@@ -100,7 +100,7 @@ export function chooseInterface({ supportedInterfaces, name }: AgentCard, rules:
   const bindings = supportedInterfaces.map((each) =>
     `${each.protocolBinding} ${each.protocolVersion}`.trim().slice(0, 64),
   );
-  const supported = [...new Set(bindings)].slice(0, 16);
+  const supported = [...new Set(bindings)].filter((binding) => binding !== "").slice(0, 16);
   const offered = supported.length === 0 ? "no interface" : supported.join(", ");
   const message = `${name} (${rules.label}) offers ${offered}: JSONRPC and HTTP+JSON of A2A 1.0 and 0.3 are spoken here. Have the agent offer one of them in its card.`;
   throw new ToolkitError("UNSUPPORTED_PROTOCOL", message, { server: name, supported });

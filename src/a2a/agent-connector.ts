@@ -22,7 +22,8 @@ import { guardedSend } from "./agent-http.ts";
 import { type ProfileParts, readProfile } from "./agent-profile.ts";
 import { loadSdk } from "./agent-sdk.ts";
 import { AgentSession } from "./agent-session.ts";
-import { type CardSignatureOptions, CardSignatures } from "./card-signature.ts";
+import type { CardSignatureOptions } from "./card-key.ts";
+import { CardSignatures } from "./card-signature.ts";
 
 /** The options of a connector for an A2A agent. */
 export interface A2aOptions extends Omit<ConnectorLimits, "maxStderrBytes"> {

@@ -25,6 +25,9 @@ export interface AgentLimits {
   readonly maxTaskEvents: number;
 }
 
+/** The most characters of an event that the SDK reads, which has no option for it: a line has the name of its field too. */
+const maxEventLength = 4 * 1024 * 1024 - "data: ".length;
+
 /** The HTTP of one session with an agent. */
 export interface AgentHttp {
   readonly endpoint: McpEndpoint;
@@ -116,6 +119,7 @@ function eventResponse(answer: HttpAnswer, { endpoint, limits, received }: Agent
         if (data === "" || isOver) return;
         count += 1;
         if (count > maxTaskEvents) throw tooManyEvents(maxTaskEvents);
+        if (data.length > maxEventLength) throw eventTooLarge(data.length);
         parseWithin(data, limits, endpoint.redactor);
         const lines = data.replaceAll("\n", "\ndata: ");
         controller.enqueue(encoder.encode(`event: ${type}\ndata: ${lines}\n\n`));
@@ -144,4 +148,10 @@ function tooManyEvents(max: number): ToolkitError<"LIMIT_EXCEEDED"> {
     `The agent sent more events about one task than maxTaskEvents (${max}). Raise the limit, or ask it for less.`,
     { limit: "maxTaskEvents", max },
   );
+}
+
+function eventTooLarge(actual: number): ToolkitError<"LIMIT_EXCEEDED"> {
+  const max = maxEventLength;
+  const message = `The agent sent an event of ${actual} characters, and one event of a stream has ${max} at most. Have it send a large artifact in chunks, or as a link.`;
+  return new ToolkitError("LIMIT_EXCEEDED", message, { limit: "maxEventLength", max, actual });
 }

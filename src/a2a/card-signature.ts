@@ -5,22 +5,7 @@ import { assertOptionNames, invalidOption, type OptionNames } from "../core/opti
 import { canonicalJson } from "../lib/canonical.ts";
 import { isRecord } from "../lib/value.ts";
 import type { AgentSdk } from "./agent-sdk.ts";
-
-/** A public key that signs cards, as a JSON Web Key (RFC 7517). */
-export interface CardKey {
-  /** The id by which a signature names it. Missing, it is tried for every signature. */
-  readonly kid?: string | undefined;
-  readonly kty: string;
-  readonly [member: string]: unknown;
-}
-
-/** The signatures that a card is checked by. */
-export interface CardSignatureOptions {
-  /** The public keys that may have signed it. They come from the operator alone: an address that the card names is never asked. */
-  readonly keys: readonly CardKey[];
-  /** Refuse a card without a signature too. Default true; with false only one that has signatures is refused, where none of them is valid. */
-  readonly required?: boolean | undefined;
-}
+import type { CardKey, CardSignatureOptions } from "./card-key.ts";
 
 const names: OptionNames<CardSignatureOptions> = { keys: true, required: true };
 const maxSignatures = 16;

@@ -89,6 +89,7 @@ verifies(["W1", "W4"], "a skill there is not, a variable and an agent that are m
     return failures.map(({ error }) => error.message).join();
   };
   expect(await failed({ headers_from_env: ["X=NOT_SET_AT_ALL"] })).toContain("NOT_SET_AT_ALL");
+  expect(await failed({ headers_from_env: ["=AGENT_TOKEN"] })).toContain('"" is no name of a header');
   expect(await failed({ agent_url: "somewhere" })).toContain("The agent_url is no URL");
   expect(await failed({ auth: { scheme: "Bearer" } })).toContain("It has no token");
 });

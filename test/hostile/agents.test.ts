@@ -4,11 +4,14 @@ import { type A2aOptions, a2a } from "../../src/a2a/index.ts";
 import type { AddConnectorOptions } from "../../src/connection/connect-options.ts";
 import type { Connection } from "../../src/core/connection.ts";
 import type { Delegate } from "../../src/core/delegate.ts";
+import { ToolkitError } from "../../src/core/error.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { until } from "../e2e/support.ts";
 import { listen } from "../mcp/fixture/http.ts";
 import { failure, rejection } from "../support/failure.ts";
+import { randomOf } from "../support/random.ts";
 import { verifies } from "../support/verifies.ts";
+import { agentFuzz } from "./fuzz/agents.ts";
 
 const open: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -317,6 +320,28 @@ describe("a task", () => {
     }
   });
 
+  verifies("W4", "an event larger than streams can have ends its task with that limit", async () => {
+    const large = { taskId: "t", contextId: "c", artifact: artifact("x".repeat(5 * 1024 * 1024)) };
+    const { call, methods } = await called((rpc, response) =>
+      events(rpc, response, [{ task: task("t", working) }, { artifactUpdate: large }], true),
+    );
+    expect(await failure(call)).toMatchObject({
+      code: "LIMIT_EXCEEDED",
+      message: expect.stringContaining("in chunks, or as a link"),
+      details: { limit: "maxEventLength", max: 4 * 1024 * 1024 - 6 },
+    });
+    await until(() => methods.includes("CancelTask"));
+  });
+
+  verifies("W4", "the largest event that streams can have is read", async () => {
+    const result = (text: string) => ({ task: task("t", completed, { artifacts: [artifact(text)] }) });
+    const { call } = await called((rpc, response) => {
+      const around = JSON.stringify({ jsonrpc: "2.0", id: rpc.id, result: result("") }).length;
+      events(rpc, response, [result("x".repeat(4 * 1024 * 1024 - 6 - around))]);
+    });
+    expect((await (await call).text()).length).toBeGreaterThan(4_000_000);
+  });
+
   const answers: [string, HostileAgent["answer"]][] = [
     ["is a page", (_rpc, response) => void response.writeHead(200, { "content-type": "text/html" }).end("<html>")],
     ["is a number", (_rpc, response) => void response.writeHead(200, { "content-type": "application/json" }).end("5")],
@@ -430,4 +455,15 @@ describe("a task", () => {
       expect(await result.text()).not.toContain("\u200b");
     },
   );
+});
+
+verifies("W4", "a fuzz of cards, events and tasks ends, and gives skills, results or errors in words", async () => {
+  const seed = 17;
+  let left = 60;
+  for (const { describe, run } of agentFuzz.cases(randomOf(seed))) {
+    if (left === 0) break;
+    left -= 1;
+    const error = await Promise.resolve(run()).catch((thrown: unknown) => thrown);
+    expect(error === undefined || ToolkitError.is(error), `seed ${seed}, ${describe}: ${String(error)}`).toBe(true);
+  }
 });

@@ -7,7 +7,7 @@ import type { ManifestContext, ManifestExecutor, ManifestTool } from "../manifes
 import type { ToolSpec } from "../manifest-schema.ts";
 import { mapped } from "./http-answer.ts";
 import type { HttpBody, HttpOperation, HttpParameter, UrlTemplate, ValueTemplate } from "./http-operation.ts";
-import { headerNameFault, isHeaderText } from "./request-message.ts";
+import { headerFromEnv, headerNameFault, isHeaderText } from "./request-message.ts";
 import { annotationsOf, isRepeatable, optionsOf, sendOperation } from "./send-operation.ts";
 import { argumentsIn, parseTemplate, parseUrlTemplate, TemplateFault } from "./url-template.ts";
 
@@ -95,10 +95,9 @@ class LiveManifest {
     for (const [name, value] of Object.entries(headers)) this.#setHeader(all, [...at, "headers", name], name, value);
     for (const [index, entry] of headers_from_env.entries()) {
       const path = [...at, "headers_from_env", index];
-      const [name, variable = entry] = entry.includes("=") ? splitAt(entry, "=") : [];
-      // A name alone declares a variable that is needed.
-      if (name === undefined) this.#expanded(path, `\${${variable.trim()}}`);
-      else this.#setHeader(all, path, name.trim(), `\${${variable.trim()}}`);
+      const { name, value } = headerFromEnv(entry);
+      if (name === undefined) this.#expanded(path, value);
+      else this.#setHeader(all, path, name, value);
     }
     return all;
   }
@@ -216,11 +215,6 @@ class LiveManifest {
   #problem(path: FieldPath, what: string, hint: string): ToolkitError {
     return this.#manifest.problem(path, what, hint);
   }
-}
-
-function splitAt(text: string, mark: string): readonly [string, string] {
-  const index = text.indexOf(mark);
-  return [text.slice(0, index), text.slice(index + mark.length)];
 }
 
 function argumentsOf({ origin, path, query }: UrlTemplate): readonly string[] {

@@ -23,6 +23,13 @@ const reserved: ReadonlySet<string> = new Set([
   "upgrade",
 ]);
 
+/** An entry of `headers_from_env`, such as `X-Key=API_KEY`. A variable alone is one that is needed, and no header. */
+export function headerFromEnv(entry: string): { readonly name: string | undefined; readonly value: string } {
+  const equals = entry.indexOf("=");
+  const name = equals < 0 ? undefined : entry.slice(0, equals).trim();
+  return { name, value: `\${${entry.slice(equals + 1).trim()}}` };
+}
+
 /** The reason why a manifest may not set a header of a name; undefined where it may. */
 export function headerNameFault(name: string): string | undefined {
   if (!isToken(name)) return "is no name of a header";

@@ -1,3 +1,4 @@
+import { agentFuzz } from "./agents.ts";
 import type { HostileArea } from "./area.ts";
 import { documentFuzz } from "./documents.ts";
 import { manifestFuzz } from "./manifests.ts";
@@ -22,4 +23,5 @@ export const areas: readonly HostileArea[] = [
   textFuzz,
   workflowFuzz,
   documentFuzz,
+  agentFuzz,
 ];
