@@ -74,6 +74,15 @@ export class ManifestFolder implements FolderContents {
     return this.#inOrder().flatMap(([, { loaded }]) => loaded ?? []);
   }
 
+  /** The absolute paths of its manifests, those with mistakes too. */
+  get paths(): readonly string[] {
+    const data = this.#dataFiles();
+    return this.#inOrder().flatMap(([name]) => {
+      const path = resolve(this.folder, name);
+      return data.has(path) ? [] : path;
+    });
+  }
+
   get problems(): readonly Error[] {
     const data = this.#dataFiles();
     const errors = this.#inOrder().flatMap(([name, { error }]) =>

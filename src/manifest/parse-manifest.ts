@@ -75,7 +75,8 @@ function checked<S extends z.ZodType>(
   if (others.length === 0) throw first;
   const more = others.length < maxMistakes ? [] : [`and ${others.length - maxMistakes + 1} more`];
   const lines = [first, ...others.slice(0, maxMistakes - 1)].map(({ message }) => message);
-  throw new ToolkitError("INVALID_MANIFEST", [...lines, ...more].join("\n"), first.details);
+  const cause = new AggregateError([first, ...others], "The manifest has several mistakes.");
+  throw new ToolkitError("INVALID_MANIFEST", [...lines, ...more].join("\n"), first.details, { cause });
 }
 
 function placedValue({ text, file }: ManifestText): PlacedValue {

@@ -1,5 +1,8 @@
-import { resolve } from "node:path";
+import { readdir } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import type { ReadConfig } from "../../config/read-config.ts";
 import { visible } from "../../lib/visible-text.ts";
+import type { ManifestPlace } from "../../manifest/lint-manifests.ts";
 import { formatLint, type LintOptions, type LintReport, lintPrompts } from "../../prompt/lint/lint-prompts.ts";
 import { foldersWithPrompts } from "../../prompt/prompt-files.ts";
 import { exitCodes, UsageMistake } from "../exit-code.ts";
@@ -19,9 +22,16 @@ interface Linted {
   readonly recursive: boolean | undefined;
 }
 
+/** Everything that a lint checks. */
+interface LintTargets {
+  readonly prompts: readonly Linted[];
+  readonly flows: readonly string[];
+  readonly manifests: readonly ManifestPlace[];
+}
+
 /**
- * Prints the problems of prompts and workflow files: of the paths, else of those of the configuration. With a configuration, or servers, the tools that
- * they name are looked up. @returns the exit code: hints are no problem
+ * Prints the problems of prompts, workflow files and manifests: of the paths, else of those of the configuration. With a configuration, or servers, the
+ * tools that prompts and workflows name are looked up. @returns the exit code: hints are no problem
  */
 export async function lint(
   paths: readonly string[],
@@ -33,40 +43,84 @@ export async function lint(
   const isAlone = paths.length > 0 && options.config === undefined && options.server === undefined;
   await using workspace = isAlone ? undefined : await openWorkspace(options, terminal, { signal });
   const config = workspace?.config;
-  const folders = (config?.written.prompts ?? []).map((each): Linted => {
-    const { folder, recursive } = typeof each === "string" ? { folder: each } : each;
-    return { path: resolve(config?.folder ?? cwd, folder), recursive: options.recursive ?? recursive };
-  });
-  const isFlow = (path: string) => /\.(?:ya?ml|json)$/i.test(path);
-  const prompts = paths.filter((path) => !isFlow(path));
-  const given = prompts.map((path): Linted => ({ path: resolve(cwd, path), recursive: options.recursive }));
-  const linted = paths.length > 0 ? given : folders;
-  const written = (config?.written.workflows ?? []).filter((each) => typeof each === "string");
-  const flows =
-    paths.length > 0
-      ? paths.filter(isFlow).map((path) => resolve(cwd, path))
-      : written.map((path) => resolve(config?.folder ?? cwd, path));
-  if (linted.length + flows.length === 0)
+  const all = paths.map((path) => resolve(cwd, path));
+  const { prompts, flows, manifests } =
+    all.length > 0 ? await targetsAt(all, options) : await targetsOf(config, options);
+  if (prompts.length + flows.length + manifests.length === 0)
     throw new UsageMistake(
-      "There is nothing to check: name a file or folder, or write prompts or workflows into the configuration.",
+      "There is nothing to check: name a file or folder, or write prompts, workflows or manifests into the configuration.",
     );
   const toolbox = workspace?.toolkit;
-  const reports: LintReport[] = [];
-  if (linted.length > 0) reports.push(await lintAll(linted, { models: options.model, toolbox, signal }));
+  const reports: (readonly [LintReport, string])[] = [];
+  if (prompts.length > 0) reports.push([await lintAll(prompts, { models: options.model, toolbox, signal }), "prompt"]);
   if (flows.length > 0) {
     const { lintWorkflows } = await import("../../workflow/lint-workflows.ts");
-    reports.push(await lintWorkflows(flows, { toolbox, signal }));
+    reports.push([await lintWorkflows(flows, { toolbox, signal }), "workflow"]);
   }
-  const report = joined(reports);
-  const nouns = [...(linted.length > 0 ? ["prompt"] : []), "workflow"];
+  if (manifests.length > 0) {
+    const { lintManifests } = await import("../../manifest/lint-manifests.ts");
+    const { manifestModes: executors } = await import("../../config/config-parts.ts");
+    const sandboxes = (config ?? (await configAbove(cwd)))?.written.sandboxes ?? {};
+    const { env } = terminal.streams;
+    reports.push([await lintManifests(manifests, { env, sandboxes, executors, signal }), "manifest"]);
+  }
+  const report = joined(reports.map(([each]) => each));
   if (options.json === true) terminal.printJson(report);
-  else for (const [at, each] of reports.entries()) terminal.print(formatLint(each, nouns[at]));
-  for (const { path } of linted.filter(({ recursive }) => recursive === undefined)) {
+  else for (const [each, noun] of reports) terminal.print(formatLint(each, noun));
+  for (const { path } of prompts.filter(({ recursive }) => recursive === undefined)) {
     const unread = await foldersWithPrompts(path);
     if (unread.length > 0)
       terminal.note(visible(`${path}: not checked are the folders ${unread.join(", ")}; --recursive checks them.`));
   }
   return report.problems.some(({ severity }) => severity !== "hint") ? exitCodes.failed : exitCodes.ok;
+}
+
+/** The prompts, workflows and manifests of a configuration. */
+async function targetsOf(config: ReadConfig | undefined, options: LintCommandOptions): Promise<LintTargets> {
+  if (config === undefined) return { prompts: [], flows: [], manifests: [] };
+  const { written, folder: base } = config;
+  const { manifestPlaces } = await import("../../config/config-parts.ts");
+  const prompts = (written.prompts ?? []).map((each): Linted => {
+    const { folder, recursive } = typeof each === "string" ? { folder: each } : each;
+    return { path: resolve(base, folder), recursive: options.recursive ?? recursive };
+  });
+  const flows = (written.workflows ?? []).flatMap((each) => (typeof each === "string" ? resolve(base, each) : []));
+  return { prompts, flows, manifests: manifestPlaces(config) };
+}
+
+/**
+ * Paths by what they hold. A file of YAML or JSON is a workflow unless it looks like a manifest. A folder has prompts, unless it has manifests and no
+ * markdown.
+ */
+async function targetsAt(paths: readonly string[], { recursive }: LintCommandOptions): Promise<LintTargets> {
+  const prompts: Linted[] = [];
+  const flows: string[] = [];
+  const manifests: ManifestPlace[] = [];
+  for (const path of paths) {
+    const isFile = isData(path);
+    const names = isFile ? [] : await readdir(path).catch(() => []);
+    const isManifest = await hasManifest(isFile ? [path] : names.filter(isData).map((name) => join(path, name)));
+    if (isManifest) manifests.push({ path, namespace: "manifest", recursive: recursive ?? false });
+    else if (isFile) flows.push(path);
+    if (!isFile && (!isManifest || names.some((name) => /\.md$/i.test(name)))) prompts.push({ path, recursive });
+  }
+  return { prompts, flows, manifests };
+}
+
+const isData = (path: string) => /\.(?:ya?ml|json)$/i.test(path);
+
+async function hasManifest(files: readonly string[]): Promise<boolean> {
+  if (files.length === 0) return false;
+  const { isManifestFile } = await import("../../manifest/lint-manifests.ts");
+  for (const file of files) if (await isManifestFile(file)) return true;
+  return false;
+}
+
+/** Manifests may name the sandboxes of a configuration. */
+async function configAbove(folder: string): Promise<ReadConfig | undefined> {
+  const { findConfig, readConfig } = await import("../../config/read-config.ts");
+  const file = await findConfig(folder);
+  return file === undefined ? undefined : await readConfig(file).catch(() => undefined);
 }
 
 /** Folders that are checked with those inside them, and those that are not, in one report. */
