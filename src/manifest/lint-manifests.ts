@@ -52,12 +52,17 @@ async function add(error: Error, path: string | undefined, findings: Findings): 
     return;
   }
   const { what, ...found } = ToolkitError.is(error)
-    ? problemParts(error, ToolkitError.is(error, "CONFLICT") ? error.details.owners?.at(-1) : path)
+    ? problemParts(error, placeOf(error) ?? path)
     : { what: error.message, file: path, place: fileStart };
   // The line with the mistake is shown.
   if (found.file !== undefined) findings.remember(found.file, await readFile(found.file, "utf8").catch(() => ""));
   const message = what.startsWith(`${found.file}: `) ? what.slice(`${found.file}: `.length) : what;
   findings.add("manifest", { ...found, message });
+}
+
+function placeOf(error: ToolkitError): string | undefined {
+  if (ToolkitError.is(error, "CONFLICT")) return error.details.owners.at(-1);
+  return ToolkitError.is(error, "NOT_FOUND") ? error.details.key : undefined;
 }
 
 /** The fields of a manifest, and of a `spec` alone, that no workflow has. */

@@ -62,6 +62,15 @@ verifies(
     ]);
     expect((await folder.run(["lint", "tools"])).stdout).toBe(bad.stdout);
     expect((await folder.run(["lint", "--recursive", "tools"])).stdout).toMatch(/7 manifests: 6 errors\.\n$/);
+    await folder.write(
+      "toolweave.yaml",
+      "manifests: [tools/good.yaml, tools/gone.yaml, nowhere]\nsandboxes: { none: [env] }\n",
+    );
+    const missing = (await folder.run(["lint"])).stdout;
+    expect(missing).toContain(`${at("gone.yaml")}:1:1: error: There is no file ${at("gone.yaml")}: check the path.`);
+    expect(missing).toContain(
+      `nowhere:1:1: error: There is no folder ${join(folder.path, "nowhere")}: check the path.`,
+    );
     await folder.write("flow.yaml", "name: flow\ndescription: F\nsteps: [{ id: a, tool: b.c }]\n");
     expect((await folder.run(["lint", "flow.yaml", "tools/good.yaml"])).stdout).toBe(
       "1 workflow: no problem.\n1 manifest: no problem.\n",
