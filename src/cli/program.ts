@@ -166,7 +166,7 @@ function addCatalogCommands(program: Command, on: On, terminal: Terminal, signal
     );
   program
     .command("lint")
-    .description("check prompt files and workflow files")
+    .description("check prompt files, workflow files and manifests")
     .argument("[path...]", "files and folders (default: those of the configuration)")
     .option("-m, --model <provider/name>", "a model that prompts may name; may be repeated", collect)
     .option("-r, --recursive", "the folders inside a folder too (default: as the configuration says)")

@@ -177,30 +177,38 @@ export async function plannedTools(config: ReadConfig, options: ConfiguredOption
   return [...planned, ...(await plannedManifests(config, options))];
 }
 
+/** The modes of manifests that lie above them. */
+export const manifestModes: NonNullable<ManifestOptions["executors"]> = {
+  a2a: async (...parts) => (await import("../a2a/index.ts")).a2aExecutor(...parts),
+};
+
+/** The folders and files of manifests, by absolute paths. */
+export function manifestPlaces({ written, folder }: ReadConfig) {
+  return (written.manifests ?? []).map((each) => {
+    const { path, namespace = "manifest", recursive = false } = typeof each === "string" ? { path: each } : each;
+    return { path: resolve(folder, path), namespace, recursive };
+  });
+}
+
 /** The manifests of a configuration: those of one namespace together. */
 async function plannedManifests(
-  { written, folder }: ReadConfig,
+  config: ReadConfig,
   { env = process.env, watch }: ConfiguredOptions,
 ): Promise<readonly PlannedTools[]> {
-  if (written.manifests === undefined) return [];
+  if (config.written.manifests === undefined) return [];
   const { registerWith } = await import("../manifest/index.ts");
-  const { sandboxes } = written;
-  // Modes that lie above manifests are added here.
-  const executors: NonNullable<ManifestOptions["executors"]> = {
-    a2a: async (...parts) => (await import("../a2a/index.ts")).a2aExecutor(...parts),
-  };
+  const { sandboxes } = config.written;
   const planned = new Map<string, { namespace: string; recursive: boolean; index: number; paths: string[] }>();
-  for (const [index, each] of written.manifests.entries()) {
-    const { path, namespace = "manifest", recursive = false } = typeof each === "string" ? { path: each } : each;
+  for (const [index, { path, namespace, recursive }] of manifestPlaces(config).entries()) {
     const key = `${namespace} ${recursive}`;
     const place = planned.get(key) ?? { namespace, recursive, index, paths: [] };
-    place.paths.push(resolve(folder, path));
+    place.paths.push(path);
     planned.set(key, place);
   }
   return [...planned.values()].map(({ index, ...place }) => ({
     namespace: place.namespace,
     path: ["manifests", index],
     options: { ...place, sandboxes },
-    mount: (host) => registerWith(host, { ...place, sandboxes, watch, env, executors }),
+    mount: (host) => registerWith(host, { ...place, sandboxes, watch, env, executors: manifestModes }),
   }));
 }

@@ -40,6 +40,11 @@ export function expandVariables(
   });
 }
 
+/** The values that the variables of a text have, where they are set. */
+export function variableValues(text: string, env: Environment): readonly string[] {
+  return [...text.matchAll(/\$\{(\w+)/g)].flatMap(([, name = ""]) => env[name] || []);
+}
+
 function unknownForm(whole: string, where: string): VariableError {
   // A default may be a secret.
   const shown = whole.replace(/:-.*$/s, ":-…}");

@@ -44,15 +44,18 @@ export class ManifestFolder implements FolderContents {
   readonly folder: string;
   readonly files: WantedFiles;
   readonly #loader: ManifestLoader;
+  readonly #path: string;
   readonly #isOneFile: boolean;
   readonly #isManifest: (name: string) => boolean;
   readonly #read = new Map<string, ManifestFile>();
   readonly #closing = new PendingWork();
-  #tooMany: ToolkitError | undefined;
+  /** The mistake of the whole place. */
+  #fault: ToolkitError | undefined;
 
   /** @param path - of a folder, or of a manifest */
   constructor(path: string, loader: ManifestLoader, { recursive }: { readonly recursive: boolean }) {
     const isFile = isManifestPath(path);
+    this.#path = path;
     this.#isOneFile = isFile;
     this.folder = isFile ? dirname(path) : path;
     this.#loader = loader;
@@ -75,19 +78,28 @@ export class ManifestFolder implements FolderContents {
     return this.#inOrder().flatMap(([, { loaded }]) => loaded ?? []);
   }
 
+  /** The absolute paths of its manifests, those with mistakes too. */
+  get paths(): readonly string[] {
+    const data = this.#dataFiles();
+    return this.#inOrder().flatMap(([name]) => {
+      const path = resolve(this.folder, name);
+      return data.has(path) ? [] : path;
+    });
+  }
+
   get problems(): readonly Error[] {
     const data = this.#dataFiles();
     const errors = this.#inOrder().flatMap(([name, { error }]) =>
       error === undefined || data.has(resolve(this.folder, name)) ? [] : error,
     );
-    return this.#tooMany === undefined ? errors : [...errors, this.#tooMany];
+    return this.#fault === undefined ? errors : [...errors, this.#fault];
   }
 
   async update(names: readonly string[], changed: readonly string[], { signal }: ReadOptions) {
     const all = names.filter(this.#isManifest);
     const manifests = new Set(all.slice(0, maxManifests));
     const isChanged = new Set(changed);
-    this.#tooMany = all.length > maxManifests ? tooMany(this.folder, all.length) : undefined;
+    this.#fault = this.#faultOf(all.length);
     for (const [name, { loaded }] of this.#read) {
       if (manifests.has(name)) continue;
       this.#read.delete(name);
@@ -108,8 +120,7 @@ export class ManifestFolder implements FolderContents {
     if (found?.isFile() === true) return fileProblem(this.folder, "This is a file and no folder.", cause);
     if ((cause as NodeJS.ErrnoException).code !== "ENOENT")
       return fileProblem(this.folder, `The folder cannot be read: ${messageOf(cause)}.`, cause);
-    const message = `There is no folder ${this.folder}: check the path.`;
-    return new ToolkitError("NOT_FOUND", message, { key: this.folder, suggestions: [] }, { cause });
+    return notThere("folder", this.folder, cause);
   }
 
   /** Ends what the tools keep running. */
@@ -137,6 +148,11 @@ export class ManifestFolder implements FolderContents {
       signal.throwIfAborted();
       this.#read.set(name, { text, loaded: before?.loaded, error: loadProblem(error, file) });
     }
+  }
+
+  #faultOf(count: number): ToolkitError | undefined {
+    if (count > maxManifests) return tooMany(this.folder, count);
+    return this.#isOneFile && count === 0 ? notThere("file", this.#path) : undefined;
   }
 
   #close(loaded: LoadedManifest | undefined): void {
@@ -182,6 +198,11 @@ async function readText(file: string, folder: string): Promise<string> {
 
 function fileProblem(file: string, what: string, cause: unknown): ToolkitError {
   return manifestProblem({ file, ...fileStart }, what, "", { cause });
+}
+
+function notThere(what: string, path: string, cause?: unknown): ToolkitError {
+  const message = `There is no ${what} ${path}: check the path.`;
+  return new ToolkitError("NOT_FOUND", message, { key: path, suggestions: [] }, { cause });
 }
 
 function tooMany(folder: string, count: number): ToolkitError {

@@ -60,6 +60,11 @@ export class ManifestSet {
     return [...this.#unread, ...ofFolders, ...ofTools, ...this.#givenProblems, ...this.#conflicts];
   }
 
+  /** The paths of the manifests that were read from files. */
+  get paths(): readonly string[] {
+    return this.#folders.flatMap(({ contents }) => contents.paths);
+  }
+
   toolsOf(namespace: string): readonly Tool[] {
     return this.#tools.get(namespace) ?? [];
   }

@@ -66,7 +66,8 @@ function checked<S extends z.ZodType>(
   if (first === undefined) throw problem(at, `${subject} cannot be read.`, "Compare it with the schema.");
   if (others.length === 0) throw first;
   const lines = [first, ...others].map(({ message }) => message);
-  throw new ToolkitError("INVALID_MANIFEST", mistakeLines(lines), first.details);
+  const cause = new AggregateError([first, ...others], "The manifest has several mistakes.");
+  throw new ToolkitError("INVALID_MANIFEST", mistakeLines(lines), first.details, { cause });
 }
 
 function placedValue({ text, file }: ManifestText): PlacedValue {

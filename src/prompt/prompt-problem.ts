@@ -49,12 +49,13 @@ export interface ProblemParts {
 
 /** Takes the message of a problem apart; `file` is its file, unless its details name another. */
 export function problemParts(problem: ToolkitError, file: string | undefined): ProblemParts {
-  const details = ToolkitError.is(problem, "INVALID_PROMPT") ? problem.details : {};
+  const isPlaced = ToolkitError.is(problem, "INVALID_PROMPT") || ToolkitError.is(problem, "INVALID_MANIFEST");
+  const details = isPlaced ? problem.details : {};
   const where = details.file ?? file;
   const start = visible(where ?? "prompt");
   const message = problem.message.startsWith(start) ? problem.message.slice(start.length) : problem.message;
   const [, line = "1", column = "1", text = problem.message] = /^:(\d+):(\d+): ([\s\S]*)$/.exec(message) ?? [];
-  const { hint } = details;
+  const hint = details.hint === "" ? undefined : details.hint;
   const what = hint !== undefined && text.endsWith(hint) ? text.slice(0, -hint.length).trimEnd() : text;
   return { file: where, place: { line: Number(line), column: Number(column) }, what, hint };
 }

@@ -22,7 +22,7 @@ interface LintWorkflowsOptions {
 }
 
 /** Workflows that were read already, and have no file of their own. */
-interface WrittenWorkflows {
+export interface WrittenWorkflows {
   readonly file: string;
   readonly workflows: readonly { readonly value: unknown; positionOf(path: FieldPath): Place }[];
 }

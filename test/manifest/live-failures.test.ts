@@ -3,6 +3,7 @@ import { createServer } from "node:net";
 import { describe, expect } from "vitest";
 import { operatorError } from "../../src/core/server-output.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";
+import { serveOverHttp } from "../server/fixture/client.ts";
 import { failure, rejection } from "../support/failure.ts";
 import { serve } from "../support/serve.ts";
 import { verifies } from "../support/verifies.ts";
@@ -106,7 +107,7 @@ describe("a live tool whose service fails", () => {
   verifies("W1", "says the status to its caller, and the body to the operator, without secrets", async () => {
     const origin = await serve((_, response) => {
       const body = { error: "bad key sk-1234567890", pin: "9999", detail: "no city" };
-      response.writeHead(422, { "content-type": "application/json" }).end(JSON.stringify(body));
+      response.writeHead(500, { "content-type": "application/json" }).end(JSON.stringify(body));
     });
     const toolkit = await liveToolkit(
       { url: origin, headers: { Authorization: "Bearer ${KEY}" }, redact: ["pin"] },
@@ -115,13 +116,64 @@ describe("a live tool whose service fails", () => {
     const error = await failure(callLive(toolkit));
     expect(error).toMatchObject({
       code: "REMOTE_ERROR",
-      message: `POST ${origin} answered 422 Unprocessable Entity.`,
-      details: { data: { status: 422 } },
+      message: `POST ${origin} answered 500 Internal Server Error.`,
+      details: { data: { status: 500 } },
     });
     expect(JSON.stringify(error)).not.toContain("no city");
     const { message } = operatorError(error);
     expect(message).toContain("no city");
     expect(message).not.toMatch(/sk-1234567890|9999/);
+  });
+
+  verifies("W1", "says to its caller why what was asked for was refused, without secrets", async () => {
+    let status = 400;
+    const body = {
+      error: { message: "lat must be at most 90; bad key sk-1234567890", access_token: "t-1", pin: "9999" },
+      more: "x".repeat(2_000),
+    };
+    const origin = await serve((request, response) => {
+      const isText = request.url === "/text";
+      response
+        .writeHead(status, isText ? { "content-type": "text/plain" } : { "content-type": "application/problem+json" })
+        .end(isText ? `no such city\nask for a name \u202e${"y".repeat(2_000)}` : JSON.stringify(body));
+    });
+    const http = { url: `${origin}/{{.at}}`, headers: { Authorization: "Bearer ${KEY}" }, redact: ["pin"] };
+    const toolkit = await liveToolkit(http, { env: { KEY: "sk-1234567890" } });
+    for (status of [400, 404, 409, 410, 422]) {
+      const error = await failure(callLive(toolkit, { at: "json" }));
+      expect(error).toMatchObject({ code: "REMOTE_ERROR", details: { data: { status } } });
+      expect(error.message).toMatch(
+        / answered 4\d\d [\w ]+\. It said: \{"error":\{"message":"lat must be at most 90; /,
+      );
+      expect(error.message).not.toMatch(/sk-1234567890|t-1|9999/);
+      expect(error.message.length).toBeLessThan(1_100);
+      // The operator reads it once, too.
+      expect(operatorError(error).message).toBe(error.message);
+      const { message } = await failure(callLive(toolkit, { at: "text" }));
+      expect(message).toContain("It said: no such city");
+      expect(message).not.toContain("\u202e");
+      expect(message.length).toBeLessThan(1_100);
+    }
+    for (status of [402, 405, 418, 451, 500]) {
+      const error = await failure(callLive(toolkit, { at: "text" }));
+      expect(error).toMatchObject({ code: "REMOTE_ERROR", message: expect.not.stringContaining("It said") });
+      expect(operatorError(error).message).toContain("no such city");
+    }
+  });
+
+  verifies(["W1", "V2"], "says so to the model of a client that the toolkit is served to, as a result", async () => {
+    const origin = await serve((_, response) => {
+      response.writeHead(422, { "content-type": "application/json" }).end('{"error":"lat is missing"}');
+    });
+    await using endpoint = await serveOverHttp(await liveToolkit({ url: origin }));
+    const { client } = await endpoint.connect();
+    expect(await client.callTool({ name: "manifest__service", arguments: {} })).toEqual({
+      content: [
+        { type: "text", text: `POST ${origin} answered 422 Unprocessable Entity. It said: {"error":"lat is missing"}` },
+      ],
+      isError: true,
+      _meta: { "toolweave/code": "REMOTE_ERROR" },
+    });
   });
 
   verifies("W1", "names the credentials that are wrong", async () => {

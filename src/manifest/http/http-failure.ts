@@ -8,11 +8,17 @@ import { type HttpResponse, HttpSendError } from "../../lib/fetch/client-exchang
 import { EgressError } from "../../lib/fetch/egress-policy.ts";
 import { isDown, reasonOf, retryAfterMs } from "../../lib/fetch/send-failure.ts";
 import { maskedText, partsOf } from "../../lib/secret-forms.ts";
+import { visible } from "../../lib/visible-text.ts";
+import { essenceOf, isJsonType } from "../../resource/media-type.ts";
 import type { HttpOperation } from "./http-operation.ts";
 
+/** So many characters of the body of an error are shown to the operator, and to the caller. */
 const quotedLength = 300;
+const explainedLength = 1_000;
 /** So much of the body of an error is read. */
-const maxErrorBytes = 16_384;
+const maxErrorBytes = 65_536;
+/** Statuses by which a service refuses what it was asked for: its reason is what the caller needs to ask for something else. */
+const refusals: ReadonlySet<number> = new Set([400, 404, 409, 410, 422]);
 const defaultRetryAfterMs = 1_000;
 /** Answers of those between the client and the service, which say nothing of the service itself; and of one that is not there. */
 const passingStatuses: ReadonlySet<number> = new Set([408, 502, 503, 504]);
@@ -46,9 +52,14 @@ export async function statusFailure(response: HttpResponse, request: OperationRe
   const { operation, url } = request;
   const retryInMs = retryAfterMs(response.header("retry-after"), Date.now());
   const answered = `answered ${`${status} ${STATUS_CODES[status] ?? ""}`.trim()}`;
-  const said = quoteOf(await startOf(response), operation);
-  const cause = withServerOutput(new Error(answered), said === "" ? undefined : `it said: ${said}`);
+  const body = await startOf(response);
   const message = `${whatOf(request)} ${answered}.`;
+  const details = { server: url.host, data: { status } };
+  const reason = refusals.has(status) && isAtOwnOrigin(request) ? reasonFor(response, body, operation) : "";
+  if (reason !== "")
+    return new ToolkitError("REMOTE_ERROR", `${message} It said: ${reason}`, details, { cause: new Error(answered) });
+  const said = quoteOf(body, operation);
+  const cause = withServerOutput(new Error(answered), said === "" ? undefined : `it said: ${said}`);
   if (status === 401 || status === 403) {
     const remedy =
       status === 401 ? "Give the credentials that it wants in the manifest" : "It refuses these credentials";
@@ -59,7 +70,13 @@ export async function statusFailure(response: HttpResponse, request: OperationRe
     return new ToolkitError("RATE_LIMITED", `${message} Call again in ${wait} ms.`, { retryAfterMs: wait }, { cause });
   }
   if (passingStatuses.has(status)) return lostAnswer(request, { isUnsent: false, why: answered, cause, retryInMs });
-  return new ToolkitError("REMOTE_ERROR", message, { server: url.host, data: { status } }, { cause });
+  return new ToolkitError("REMOTE_ERROR", message, details, { cause });
+}
+
+/** True where the operator wrote the origin that answered, and no redirect led to another one. */
+function isAtOwnOrigin({ operation, url }: OperationRequest): boolean {
+  const { isOwn, origin } = operation.url;
+  return isOwn && URL.parse(origin.join(""))?.origin === url.origin;
 }
 
 interface LostAnswer {
@@ -101,17 +118,32 @@ async function startOf(response: HttpResponse): Promise<string> {
   return text;
 }
 
-/** The beginning of the body of an error, secrets masked; empty for a page. */
-function quoteOf(text: string, operation: HttpOperation): string {
-  const said = masked(text, operation).trim();
+/** The beginning of a body for the caller, secrets masked: of JSON, or of a text. Empty for others, and for JSON that cannot be read. */
+function reasonFor(response: HttpResponse, body: string, operation: HttpOperation): string {
+  const type = essenceOf(response.header("content-type") ?? "");
+  if (!isJsonType(type) && type !== "text/plain" && type !== "") return "";
+  const said = masked(body, operation).trim();
+  const value = jsonExcerpt(said, operation, explainedLength);
+  const isPlain = !isJsonType(type) && !/^[[{<]/.test(said);
+  return visible(value ?? (isPlain ? said : "")).slice(0, explainedLength);
+}
+
+/** The beginning of the body of an error for the operator, secrets masked; empty for a page. */
+function quoteOf(body: string, operation: HttpOperation): string {
+  const said = masked(body, operation).trim();
   if (said.startsWith("<")) return "";
   if (!/^[[{]/.test(said)) return said.slice(0, quotedLength);
-  const isSecret = secretKeyTest(operation.answer.redact);
+  // A text that was cut is no JSON, so that its secrets cannot be told by their keys.
+  const cut = operation.answer.redact.length > 0 ? "" : said.slice(0, quotedLength);
+  return jsonExcerpt(said, operation, quotedLength) ?? cut;
+}
+
+/** The JSON of a text, with secrets masked by their keys; undefined for a text that is none. */
+function jsonExcerpt(text: string, { answer }: HttpOperation, maxLength: number): string | undefined {
   try {
-    return excerpt(JSON.parse(said), { isSecret, maxLength: quotedLength });
+    return excerpt(JSON.parse(text), { isSecret: secretKeyTest(answer.redact), maxLength });
   } catch {
-    // A text that was cut is no JSON, so that its secrets cannot be told by their keys.
-    return operation.answer.redact.length > 0 ? "" : said.slice(0, quotedLength);
+    return undefined;
   }
 }
 

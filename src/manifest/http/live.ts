@@ -1,7 +1,8 @@
 import { messageOf, type ToolkitError } from "../../core/error.ts";
 import { parseSelection, type SelectNode } from "../../lib/json-select/select-json.ts";
-import { isCredential } from "../../lib/token-shape.ts";
+import { isCredential, tokensInPath } from "../../lib/token-shape.ts";
 import { isRecord } from "../../lib/value.ts";
+import { variableValues } from "../../lib/variables.ts";
 import type { FieldPath } from "../../prompt/front-matter/yaml-document.ts";
 import type { ManifestContext, ManifestExecutor, ManifestTool } from "../manifest-port.ts";
 import type { ToolSpec } from "../manifest-schema.ts";
@@ -173,10 +174,7 @@ class LiveManifest {
   #expanded(path: FieldPath, text: string): string {
     const expanded = this.#context.expand(path, text);
     if (expanded === text) return text;
-    for (const [, name = ""] of text.matchAll(/\$\{(\w+)/g)) {
-      const value = this.#context.env[name];
-      if (value !== undefined && value !== "") this.#secrets.add(value);
-    }
+    for (const value of variableValues(text, this.#context.env)) this.#secrets.add(value);
     return expanded;
   }
 
@@ -207,9 +205,17 @@ class LiveManifest {
     throw this.#problem([...at, "url"], what, "Write the host, or its domain: https://{{.region}}.example.com.");
   }
 
-  #secretsBeside({ origin }: UrlTemplate): readonly string[] {
-    const shown = origin.filter((part) => typeof part === "string").join("");
-    return [...this.#secrets].filter((secret) => !shown.includes(secret));
+  #secretsBeside(url: UrlTemplate): readonly string[] {
+    const shown = url.origin.map(textOfPart).join("");
+    return [...this.#secrets, ...this.#writtenKeys(url)].filter((secret) => !shown.includes(secret));
+  }
+
+  /** Keys that are written into the path or the query: many services answer an error with the URL that it is about. */
+  #writtenKeys({ path, query }: UrlTemplate): readonly string[] {
+    const fixed = Object.entries(this.#http.request?.static_query ?? {});
+    const written = [...fixed, ...new URLSearchParams(query.map(textOfPart).join(""))];
+    const keys = written.flatMap(([name, value]) => (isCredential(name, value) ? value : []));
+    return [...keys, ...path.flatMap((part) => tokensInPath(textOfPart(part)))];
   }
 
   #problem(path: FieldPath, what: string, hint: string): ToolkitError {

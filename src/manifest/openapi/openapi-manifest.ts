@@ -1,5 +1,7 @@
 import type { Tool } from "../../core/item.ts";
 import { glob } from "../../lib/glob.ts";
+import { tokensInPath } from "../../lib/token-shape.ts";
+import { variableValues } from "../../lib/variables.ts";
 import { headerNameFault, isHeaderText } from "../http/request-message.ts";
 import type { ManifestContext, ParsedManifest } from "../manifest-port.ts";
 import { DocumentMistake } from "./openapi-document.ts";
@@ -70,7 +72,7 @@ function planOf(
     exclude: spec.exclude,
     auth: credentialsOf(spec, context, problem),
     headers: Object.fromEntries(headers),
-    secrets: headers.map(([, text]) => text),
+    secrets: [...headers.map(([, text]) => text), ...secretsOfServer(spec, context, server)],
     hasOutputs: spec.output_schemas !== false,
     maxBytes: spec.max_bytes ?? maxBytes,
     timeoutMs: spec.timeout_ms === 0 ? undefined : spec.timeout_ms,
@@ -78,6 +80,16 @@ function planOf(
     masked: (spec.redact ?? []).map(glob),
     labels: spec.labels,
   };
+}
+
+/** The values of variables in the address of the server, and keys in its path: many services answer an error with the path that it is about. */
+function secretsOfServer(
+  { server: written = "" }: OpenApiSpec,
+  { env }: ManifestContext,
+  server: URL | undefined,
+): readonly string[] {
+  const secrets = [...variableValues(written, env), ...tokensInPath(server?.pathname ?? "")];
+  return secrets.filter((secret) => server?.origin.includes(secret) !== true);
 }
 
 function credentialsOf(

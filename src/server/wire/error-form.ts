@@ -22,7 +22,8 @@ export function invalidParams(message: string, data?: unknown): RpcError {
 export function failedCall(error: unknown, name: string): Fields {
   if (error instanceof RpcError) throw error;
   if (!ToolkitError.is(error)) throw internalError();
-  if (error.code === "REMOTE_ERROR") throw rpcError(error);
+  // One without a code is no error of the protocol: an HTTP service refused what it was asked for.
+  if (ToolkitError.is(error, "REMOTE_ERROR") && error.details.rpcCode !== undefined) throw rpcError(error);
   if (isUnknownTool(error)) throw invalidParams(`Unknown tool: ${name}`);
   const content = ToolkitError.is(error, "TOOL_FAILED") ? error.details.content : undefined;
   const sent = isContent(content) ? sentWith(content) : undefined;

@@ -1,7 +1,9 @@
 import { describe, expect } from "vitest";
 import type { Tool } from "../../../src/core/item.ts";
+import { failure } from "../../support/failure.ts";
+import { serve } from "../../support/serve.ts";
 import { verifies } from "../../support/verifies.ts";
-import { named, toolsOf, writtenDocument } from "./openapi-fixture.ts";
+import { named, toolkitWith, toolsOf, writtenDocument } from "./openapi-fixture.ts";
 
 const answers = { 200: { description: "It" } };
 
@@ -34,6 +36,16 @@ describe("the operations of a document", () => {
       const some = namesOf(await toolsOf(document, { include: { paths: [path] } }));
       expect(all).toEqual(expect.arrayContaining(some));
     }
+  });
+
+  verifies("W1", "say why they refuse, without the key in the path of their server", async () => {
+    const origin = await serve(({ url }, response) => {
+      response.writeHead(404, { "content-type": "application/json" }).end(JSON.stringify({ path: url, said: "no a" }));
+    });
+    const document = documentOf({ "/a": { get: { operationId: "a", responses: answers } } });
+    const tools = await toolsOf(document, { server: `${origin}/bot\${KEY}` }, { env: { KEY: "plain-key" } });
+    const { message } = await failure((await toolkitWith(tools)).call("api.a", {}));
+    expect(message).toBe(`GET ${origin} answered 404 Not Found. It said: {"path":"/bot***/a","said":"no a"}`);
   });
 
   verifies("W1", "are included and excluded by operationId, tag, path and method", async () => {
