@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { lstatSync, mkdirSync } from "node:fs";
-import { enableCompileCache } from "node:module";
+import nodeModule from "node:module";
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import process from "node:process";
@@ -47,7 +47,7 @@ function keepCompiled({ XDG_CACHE_HOME = "" }: NodeJS.ProcessEnv): void {
     const found = lstatSync(folder);
     const isOurs = found.isDirectory() && found.uid === process.getuid?.() && (found.mode & 0o022) === 0;
     // A folder of a user of Windows has no modes, and is closed to other users.
-    if (isOurs || process.platform === "win32") enableCompileCache(join(folder, "compiled"));
+    if (isOurs || process.platform === "win32") nodeModule.enableCompileCache(join(folder, "compiled"));
   } catch {
     // There is no home, or it cannot be written to.
   }
