@@ -1,22 +1,22 @@
 import { randomUUID } from "node:crypto";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { inspect } from "node:util";
 import { agent, type ModelsOptions } from "../agent/index.ts";
 import { commandLine } from "../config/command-line.ts";
 import type { AppliedChanges } from "../config/configured-toolkit.ts";
 import type { ReadConfig } from "../config/read-config.ts";
 import { messageOf } from "../core/error.ts";
 import type { HttpAuth } from "../core/http-auth.ts";
-import type { Logger, Session } from "../core/session.ts";
+import type { Session } from "../core/session.ts";
 import type { ToolkitOptions } from "../core/toolkit-options.ts";
 import { visible, visibleLines } from "../lib/visible-text.ts";
 import type { OpenPage } from "../mcp/auth/oauth-options.ts";
 import { Toolkit } from "../toolkit/toolkit.ts";
 import type { Workflows } from "../workflow/workflows.ts";
+import { loggerOf } from "./command-log.ts";
 import { UsageMistake } from "./exit-code.ts";
 import { answersOf } from "./person.ts";
-import type { Style, Terminal, TerminalStreams } from "./terminal.ts";
+import type { Terminal, TerminalStreams } from "./terminal.ts";
 
 /** The options that every command has. */
 export interface GlobalOptions {
@@ -74,7 +74,7 @@ export async function openWorkspace(options: GlobalOptions, terminal: Terminal, 
   const shared: ToolkitOptions = {
     delegate,
     startTimeoutMs: downloadMs,
-    ...(options.verbose === true ? { logger: loggerOf(terminal, "debug") } : {}),
+    ...loggedBy(options, use, terminal),
   };
   const config = options.server === undefined ? await configOf(options, terminal, use.isOptional) : undefined;
   // A server that is named needs no reader of configurations, which takes a fifth of a second to load.
@@ -281,14 +281,8 @@ export function withoutNextAttempt(message: string): string {
   return message.replace(/, next attempt in \d+ s\.$/, ".");
 }
 
-/** A logger that writes to stderr. @param least - the least level that is written */
-export function loggerOf(terminal: Terminal, least: "debug" | "warn"): Logger {
-  const line = (style: Style) => (message: string, details?: unknown) => {
-    const rest =
-      details === undefined ? "" : ` ${inspect(details, { depth: 3, breakLength: Number.POSITIVE_INFINITY })}`;
-    terminal.note(visible(`${message}${rest}`), style);
-  };
-  const quiet = () => undefined;
-  const low = least === "debug" ? line("dim") : quiet;
-  return { debug: low, info: low, warn: line("yellow"), error: line("red") };
+/** The log of a toolkit: all of it where that is asked for, what is wrong where it serves others, else nothing, since the command itself says it. */
+function loggedBy({ verbose }: GlobalOptions, { isBackground }: WorkspaceUse, terminal: Terminal): ToolkitOptions {
+  if (verbose === true) return { logger: loggerOf(terminal, "debug") };
+  return isBackground === true ? { logger: loggerOf(terminal, "warn") } : {};
 }

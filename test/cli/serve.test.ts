@@ -133,3 +133,19 @@ verifies(
   },
   60_000,
 );
+
+verifies(
+  ["X1", "W1"],
+  "serve says on stderr which file is broken and which server is not connected, without stacks",
+  async () => {
+    await folder.write("tool.yaml", "kind: Tool\nspec:\n  name: x\n  modee: mock\n");
+    const dead = `{ command: ${process.execPath}, args: ["-e", "process.exit(1)"] }`;
+    await folder.write("toolweave.yaml", `manifests: [tool.yaml]\nconnectors: { dead: ${dead} }\n`);
+    const served = await folder.run(["serve"]);
+    expect(served.code).toBe(0);
+    expect(served.stderr).toMatch(/tool\.yaml:4:10: There is no field "modee" in spec\. Did you mean mode\?\n/);
+    expect(served.stderr).toContain("dead is not connected");
+    expect(served.stderr).not.toMatch(/\n? {4}at /);
+  },
+  60_000,
+);

@@ -13,10 +13,11 @@ import { createMcpHandler } from "../../server/http/mcp-handler.ts";
 import type { ServeOptions } from "../../server/serve-options.ts";
 import { serveStdio } from "../../server/stdio/serve-stdio.ts";
 import type { Toolkit } from "../../toolkit/toolkit.ts";
+import { loggerOf } from "../command-log.ts";
 import { openControl } from "../control-server.ts";
 import { exitCodes, UsageMistake } from "../exit-code.ts";
 import type { Terminal } from "../terminal.ts";
-import { type GlobalOptions, loggerOf, openWorkspace, recordTo, type Workspace } from "../workspace.ts";
+import { type GlobalOptions, openWorkspace, recordTo, type Workspace } from "../workspace.ts";
 
 /** The options of `serve`. */
 export interface ServeCommandOptions extends GlobalOptions {
