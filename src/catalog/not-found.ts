@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import { ToolkitError } from "../core/error.ts";
 import { isUri, userNamespace } from "../core/identifier.ts";
 import { type Kind, kinds } from "../core/item.ts";
@@ -55,15 +56,41 @@ export function notFound(
   const suggestions = nearest(key, refs(searched, kinds, visibility), 4)
     .filter((ref) => ref !== key)
     .slice(0, 3);
-  const reasons = searched.flatMap(({ failures }) => failures).map(({ error }) => error.message);
+  const failures = searched.flatMap((namespace) => namespace.failures.map(({ error }) => error));
   const message = [
     `There is no ${kinds.length < 3 ? kinds.join(" or ") : "item"} "${key}".`,
-    // Of a namespace that was named, or where everything is down; else it would be noise.
-    ...(scope !== undefined ? reasons : reasons.slice(0, 1)),
+    ...reasonsFor(parsed.scopedName?.name ?? key, failures, scope !== undefined),
     ...(scope === undefined ? namespacesFor(key, seen, visibility) : []),
     ...(suggestions.length > 0 ? [`Did you mean ${suggestions.map((ref) => `\`${ref}\``).join(", ")}?`] : []),
   ].join(" ");
   return new ToolkitError("NOT_FOUND", message, { key, suggestions }, { phase: "resolve" });
+}
+
+/**
+ * The failures that may be why a name is not there: of a broken file that has this name, else of what was not reached. Those of other files say
+ * something of a namespace that was named, and are noise elsewhere.
+ */
+function reasonsFor(name: string, failures: readonly Error[], isScoped: boolean): readonly string[] {
+  const inFiles = failures.filter((error) => fileOf(error) !== undefined);
+  const ofName = inFiles.filter((error) => stem(fileOf(error) ?? "") === name);
+  const others = failures.filter((error) => fileOf(error) === undefined);
+  const [first, ...more] = ofName.length > 0 || !isScoped ? ofName : inFiles;
+  const counted =
+    more.length === 0 ? [] : [`${more.length} more ${more.length === 1 ? "file has" : "files have"} mistakes.`];
+  return [
+    ...(isScoped ? others : others.slice(0, 1)).map(({ message }) => message),
+    ...(first === undefined ? [] : [first.message, ...counted]),
+  ];
+}
+
+function fileOf(error: Error): string | undefined {
+  const file = ToolkitError.is(error) && "file" in error.details ? error.details.file : undefined;
+  return typeof file === "string" ? file : undefined;
+}
+
+/** The last part of a path or name, without its ending. */
+function stem(path: string): string {
+  return basename(path).replace(/\.[^.]*$/, "");
 }
 
 /** Says which namespaces there are, where a key seems to name one that there is not. A view tells of those only that have something in it. */

@@ -44,6 +44,20 @@ describe("a folder of manifests", () => {
     expect(await refs(all)).toEqual(["mine.four", "mine.one", "mine.three", "shop.two"]);
   });
 
+  verifies(
+    ["W1", "N1"],
+    "says of a name that is not there what its own file has, and of other files no word",
+    async () => {
+      const folder = await folderWith({ "a.yaml": "kind: [", "b.yaml": "kind: {", "two.yaml": "kind: 3" });
+      const { toolkit } = await mounted({ paths: [folder] });
+      const messageOf = async (name: string) => (await failure(toolkit.call(name, {}))).message;
+      expect(await messageOf("two")).toMatch(/^There is no tool or prompt "two"\. \S+two\.yaml:1:/);
+      expect(await messageOf("manifest.two")).toMatch(/^There is no tool or prompt "manifest\.two"\. \S+two\.yaml:1:/);
+      expect(await messageOf("other")).toBe('There is no tool or prompt "other".');
+      expect(await messageOf("manifest.other")).toMatch(/a\.yaml:1:.* 2 more files have mistakes\.$/s);
+    },
+  );
+
   verifies("W1", "names file, line and column of each mistake, and each stops no other manifest", async () => {
     const folder = await folderWith({
       "a.yaml": tool("one", 1),
