@@ -71,6 +71,7 @@ describe.skipIf(chromiumPath === undefined)(`the page in Chromium${reason}`, () 
     const { toolkit } = await demo();
     const page = await show(toolkit);
     await page.getByRole("link", { name: "Catalogue" }).click();
+    await page.getByRole("searchbox").waitFor();
     await page.keyboard.press("/");
     await page.keyboard.type("cake day");
     await page.getByText("1 item found").waitFor();

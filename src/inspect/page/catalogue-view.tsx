@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { InspectionStatus, ListedItem, ListedItems } from "../inspection-face.ts";
 import { listTypes, namespaceTypes, read, useRead } from "./client.ts";
 import { ItemView } from "./item-view.tsx";
@@ -33,7 +33,8 @@ export function CatalogueView({ place, kind, item }: CatalogueProps) {
   const list = useRead(JSON.stringify(query), () => read<ListedItems>("items", query), listTypes);
   const shown = useLatest(list.value);
   const field = useRef<HTMLInputElement>(null);
-  useEffect(() => {
+  // Before it is painted: a key may be pressed as soon as the field is seen.
+  useLayoutEffect(() => {
     const focus = (event: KeyboardEvent) => {
       const { target } = event;
       if (event.key !== "/" || (target instanceof HTMLElement && /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)))
