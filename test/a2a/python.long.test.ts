@@ -48,7 +48,7 @@ afterAll(async () => {
   if (folder !== "") await rm(folder, { recursive: true, force: true });
 });
 
-describe.skipIf(commands === undefined)("an agent made with Python's SDK", () => {
+describe.skipIf(commands === undefined)("an agent made with Python's SDK (where pip can install it)", () => {
   verifies(
     "W4",
     "has a signature that is valid, echoes, asks and is canceled",
