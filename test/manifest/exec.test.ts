@@ -74,6 +74,9 @@ describe("the mode exec", () => {
   verifies("W1", "says that a program failed; what it printed is for the operator, without secrets", async () => {
     const said = await toolkitFor(`console.log(JSON.stringify({ error: "no such order" }))`);
     expect((await failure(said.call("manifest.run", {}))).message).toContain("run: no such order");
+    const telling = "console.log(JSON.stringify({ error: `the key is ${process.env.SHOP_KEY}` }))";
+    const tells = await toolkitFor(telling, "env: [SHOP_KEY]", { env: { SHOP_KEY: "k-1234567" } });
+    expect((await failure(tells.call("manifest.run", {}))).message).toBe("run: the key is ***");
     const script = "console.error(`the key is ${process.env.SHOP_KEY}`); process.exitCode = 3;";
     const toolkit = await toolkitFor(script, "env: [SHOP_KEY]", { env: { SHOP_KEY: "k-1234567" } });
     const error = await failure(toolkit.call("manifest.run", {}));

@@ -3,6 +3,7 @@ import type { CallContext } from "../../core/item.ts";
 import { inheritedEnvironment } from "../../lib/child/child-command.ts";
 import { parseJson } from "../../lib/nesting.ts";
 import { PendingWork } from "../../lib/promise.ts";
+import { maskedText } from "../../lib/secret-forms.ts";
 import { isRecord } from "../../lib/value.ts";
 import { type ArgumentTemplate, argumentTemplate } from "../argument-template.ts";
 import type { ManifestContext, ManifestExecutor, ManifestTool } from "../manifest-port.ts";
@@ -35,7 +36,10 @@ export const exec: ManifestExecutor = (manifest, context) => {
     if (at >= 0) throw problem(["spec", "exec", "args", at], what, "It reads those of a call in params.args.");
     const server = new ServerChild(command, argsFor({}));
     context.onClose(() => server.close());
-    return { options, run: async (input, call) => resultOf(await server.call(input, call.signal), name, call) };
+    return {
+      options,
+      run: async (input, call) => resultOf(await server.call(input, call.signal), name, command, call),
+    };
   }
   const endings = new PendingWork();
   context.onClose(() => endings.settled());
@@ -45,7 +49,7 @@ export const exec: ManifestExecutor = (manifest, context) => {
       const request = `${JSON.stringify({ args: input })}\n`;
       const onEnding = (ending: Promise<void>) => endings.add(ending);
       const output = await runChild(command, argsFor(input), request, { signal: call.signal, onEnding });
-      return resultOf(valueIn(output), name, call);
+      return resultOf(valueIn(output), name, command, call);
     },
   };
 };
@@ -101,11 +105,12 @@ function valueIn(output: string): unknown {
   }
 }
 
-/** The result of what a program answered, in the form of PromptKit or in its own. */
-function resultOf(value: unknown, name: string, call: CallContext): unknown {
+/** The result of what a program answered, in the form of PromptKit or in its own. What it says of an error has no secret that it was given. */
+function resultOf(value: unknown, name: string, { secrets }: ManifestCommand, call: CallContext): unknown {
   if (!isRecord(value)) return value;
   const { error, pending, result } = value;
-  if (typeof error === "string" && error !== "") throw new ToolkitError("TOOL_FAILED", `${name}: ${error}`, {});
+  if (typeof error === "string" && error !== "")
+    throw new ToolkitError("TOOL_FAILED", `${name}: ${maskedText(error, secrets)}`, {});
   if (result !== undefined) return result;
   if (isRecord(pending) && Object.keys(value).length === 1) {
     const { reason, message } = pending;

@@ -102,8 +102,8 @@ export async function runChild(
 export function childFailure({ shown, secrets }: ManifestCommand, why: string, stderr: string): ToolkitError {
   const masked = maskedText(stderr, secrets).trim();
   const quoted = masked === "" ? undefined : `stderr ended with ${JSON.stringify(masked.slice(-shownStderr))}`;
-  const cause = withServerOutput(new Error(why), quoted);
-  return new ToolkitError("TOOL_FAILED", `The program ${shown} failed: ${why}.`, {}, { cause });
+  const cause = withServerOutput(new Error(maskedText(why, secrets)), quoted);
+  return new ToolkitError("TOOL_FAILED", `The program ${shown} failed: ${maskedText(why, secrets)}.`, {}, { cause });
 }
 
 /** Undefined where it ended well. */
