@@ -1,4 +1,4 @@
-import { afterEach, describe, expect } from "vitest";
+import { describe, expect } from "vitest";
 import { type A2aOptions, a2a } from "../../src/a2a/index.ts";
 import type { Delegate } from "../../src/core/delegate.ts";
 import type { ElicitRequest } from "../../src/core/interaction.ts";
@@ -9,18 +9,8 @@ import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { until } from "../e2e/support.ts";
 import { failure, rejection } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
-import { type AgentOptions, startAgent, type TestAgent } from "./fixture/agent.ts";
-
-const open: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of open.splice(0).reverse()) await close();
-});
-
-async function agent(options: AgentOptions = {}): Promise<TestAgent> {
-  const started = await startAgent(options);
-  open.push(() => started.close());
-  return started;
-}
+import type { AgentOptions } from "./fixture/agent.ts";
+import { agent, open } from "./support.ts";
 
 async function connected(target: string, options: A2aOptions = {}, delegate: Delegate = {}): Promise<Toolkit> {
   const toolkit = new Toolkit({ delegate });

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from "node:crypto";
 import { AgentCard, canonicalizeAgentCard, generateAgentCardSignature } from "@a2a-js/sdk";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { type A2aOptions, a2a, type CardKey } from "../../src/a2a/index.ts";
 import type { AddConnectorOptions } from "../../src/connection/connect-options.ts";
 import type { Connection } from "../../src/core/connection.ts";
@@ -8,18 +8,7 @@ import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { until } from "../e2e/support.ts";
 import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
-import { type AgentOptions, startAgent, type TestAgent } from "./fixture/agent.ts";
-
-const open: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of open.splice(0).reverse()) await close();
-});
-
-async function agent(options: AgentOptions = {}): Promise<TestAgent> {
-  const started = await startAgent(options);
-  open.push(() => started.close());
-  return started;
-}
+import { agent, open } from "./support.ts";
 
 async function added(
   target: string,
