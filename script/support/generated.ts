@@ -11,6 +11,7 @@ import { tapeLineSchema } from "../../src/tape/tape-format.ts";
 import { describeFault, type FaultName, faultCatalog } from "../../src/testing/faulty/faults.ts";
 import { workflowEditorSchema } from "../../src/workflow/workflow-definition.ts";
 import { apiPageOf, apiPages } from "./api-pages.ts";
+import { benchTables } from "./bench-tables.ts";
 import { unreleasedChanges } from "./changes.ts";
 import { exportedNames } from "./exports.ts";
 import { home, withHome } from "./home.ts";
@@ -18,6 +19,7 @@ import { indexForModels } from "./llms.ts";
 
 /** The parts that a page may have filled in between `<!-- generated: name -->` and `<!-- /generated -->`. */
 const generators: Readonly<Record<string, (project: string) => Promise<string>>> = {
+  benches: benchTables,
   changes: unreleasedChanges,
   commands: commandHelp,
   errors: errorTable,

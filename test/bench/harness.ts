@@ -33,6 +33,8 @@ export interface Comparison {
   readonly ours: Timing;
   /** The peer that ours is measured against. */
   readonly peer?: { readonly name: string; readonly timing: Timing };
+  /** The ratio of each of several runs, where the timings are the medians of theirs. */
+  readonly ratios?: readonly number[];
 }
 
 /** A bench: a file that exports one. It asserts no time; it shows the numbers beside the targets. */
@@ -104,6 +106,11 @@ export async function measureOnce<Side extends string>(
   return Object.fromEntries([...samples].map(([name, all]) => [name, timingOf(all)])) as Record<Side, Timing>;
 }
 
+/** The middle one of some numbers; the upper one of two. */
+export function medianOf(numbers: readonly number[]): number {
+  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN;
+}
+
 /** The percentiles of some samples. */
 export function timingOf(samples: readonly number[]): Timing {
   const sorted = samples.toSorted((a, b) => a - b);
@@ -112,9 +119,9 @@ export function timingOf(samples: readonly number[]): Timing {
   return { p50: at(0.5), p99: at(0.99), samples: sorted.length };
 }
 
-/** Prints the table of a bench and writes the same as JSON to `.bench/<name>.json`. */
+/** Gives the table of a bench and writes the same as JSON to `.bench/<name>.json`. */
 export async function report(bench: Bench, comparisons: readonly Comparison[], project: string): Promise<string> {
-  const rows = comparisons.map((comparison) => judged(bench, comparison));
+  const rows = judgedRows(bench, comparisons);
   const folder = join(project, ".bench");
   await mkdir(folder, { recursive: true });
   const json = { bench: bench.name, node: process.version, cpus: cpus().length, date: new Date().toISOString(), rows };
@@ -129,11 +136,17 @@ export function lineOf({ name, ours, peer, unit }: Comparison): string {
   return `${shown}, ${peer.name} ${amount(peer.timing.p50, unit)}, ${(ours.p50 / peer.timing.p50).toFixed(3)} x`;
 }
 
-interface Row extends Comparison {
+/** A comparison beside its target. */
+export interface Row extends Comparison {
   readonly ratio?: number;
   readonly must?: string;
   readonly reach?: string;
   readonly verdict: "" | "reached" | "met" | "missed";
+}
+
+/** Each comparison beside its target. */
+export function judgedRows(bench: Bench, comparisons: readonly Comparison[]): readonly Row[] {
+  return comparisons.map((comparison) => judged(bench, comparison));
 }
 
 function judged(bench: Bench, comparison: Comparison): Row {
@@ -141,7 +154,7 @@ function judged(bench: Bench, comparison: Comparison): Row {
   if (comparison.target !== undefined && target === undefined) {
     throw new Error(`The bench ${bench.name} has no target "${comparison.target}".`);
   }
-  const ratio = comparison.peer === undefined ? undefined : comparison.ours.p50 / comparison.peer.timing.p50;
+  const ratio = ratioOf(comparison);
   const value = target?.of === "ratio" ? ratio : comparison.ours.p50;
   const shown = (limit: number | undefined): string =>
     limit === undefined ? "" : target?.of === "ratio" ? `${limit} x` : amount(limit, target?.of);
@@ -153,6 +166,11 @@ function judged(bench: Bench, comparison: Comparison): Row {
     reach: shown(target?.reach),
     verdict,
   };
+}
+
+function ratioOf({ ours, peer, ratios }: Comparison): number | undefined {
+  if (ratios !== undefined) return medianOf(ratios);
+  return peer === undefined ? undefined : ours.p50 / peer.timing.p50;
 }
 
 function verdictOf(value: number, { of, must, reach }: Target): Row["verdict"] {
@@ -171,7 +189,7 @@ function tableOf(name: string, rows: readonly Row[]): string {
     row.peer?.name ?? "",
     row.peer === undefined ? "" : amount(row.peer.timing.p50, row.unit),
     row.peer === undefined ? "" : amount(row.peer.timing.p99, row.unit),
-    row.ratio === undefined ? "" : `${row.ratio.toFixed(row.ratio < 0.1 ? 3 : 2)} x`,
+    shownRatio(row),
     row.must ?? "",
     row.reach ?? "",
     row.verdict,
@@ -186,7 +204,16 @@ function tableOf(name: string, rows: readonly Row[]): string {
   return [line(columns), line(widths.map((width) => "-".repeat(width))), ...cells.map(line)].join("\n");
 }
 
-function amount(value: number, unit: Unit = "microseconds"): string {
+/** The ratio of a row, and its range where there were several runs. */
+export function shownRatio({ ratio, ratios = [] }: Row): string {
+  if (ratio === undefined) return "";
+  const shown = (value: number): string => value.toFixed(ratio < 0.1 ? 3 : 2);
+  const range = ratios.length < 2 ? "" : ` (${shown(Math.min(...ratios))} to ${shown(Math.max(...ratios))})`;
+  return `${shown(ratio)} x${range}`;
+}
+
+/** An amount as people read it. */
+export function amount(value: number, unit: Unit = "microseconds"): string {
   if (unit === "share") return value.toFixed(3);
   return unit === "bytes" ? size(value) : time(value);
 }
