@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { nearest } from "./similar.ts";
+import { didYouMean, nearest, orDidYouMean } from "./similar.ts";
 import { isRecord } from "./value.ts";
 import { visible } from "./visible-text.ts";
 
@@ -59,8 +59,8 @@ function flatten(issue: ZodIssue, root: Checked, before: Way): readonly Mistake[
     ];
   }
   if (issue.code === "invalid_value") {
-    const near = typeof value === "string" ? nearest(value, issue.values.map(String), 1) : [];
-    const hint = near.length === 0 ? "" : ` Did you mean ${near[0]}?`;
+    const near = typeof value === "string" ? nearest(value, issue.values.map(String)) : [];
+    const hint = orDidYouMean(near);
     return [
       { path, message: `${nameOf(path)} must be ${issue.values.join(", ")}, and is ${JSON.stringify(value)}.${hint}` },
     ];
@@ -103,10 +103,9 @@ function at(root: unknown, path: Way): unknown {
 
 function unknownField(key: string, path: Way, schema: z.core.$ZodType): string {
   const known = knownFields(path, schema);
-  const [near] = nearest(key, known, 1);
   const where = path.length === 0 ? "" : ` in ${path.join(".")}`;
-  const rest = near === undefined ? `There are ${known.join(", ")}.` : `Did you mean ${near}?`;
-  return `There is no field ${JSON.stringify(key)}${where}. ${rest}`;
+  const hint = didYouMean(nearest(key, known), `There are ${known.join(", ")}.`);
+  return `There is no field ${JSON.stringify(key)}${where}. ${hint}`;
 }
 
 /** The names of the fields at a path, from the schema. */

@@ -4,7 +4,7 @@ import { messageOf, type ToolkitError } from "../core/error.ts";
 import { assertNamespace } from "../core/identifier.ts";
 import type { Tool } from "../core/item.ts";
 import { FileTooLarge, isInside, LinkLeadsOut, readBounded } from "../lib/bounded-file.ts";
-import { nearest } from "../lib/similar.ts";
+import { didYouMean, nearest } from "../lib/similar.ts";
 import { type Environment, expandVariables, VariableError } from "../lib/variables.ts";
 import type { FieldPath } from "../prompt/front-matter/yaml-document.ts";
 import { kindsWith } from "./kinds.ts";
@@ -64,8 +64,7 @@ export class ManifestLoader {
 
   #unknownKind({ problem, kind }: ParsedManifest): ToolkitError {
     const kinds = Object.keys(this.#kinds);
-    const [near] = nearest(kind, kinds, 1);
-    const hint = near === undefined ? `There are ${kinds.join(" and ")}.` : `Did you mean ${near}?`;
+    const hint = didYouMean(nearest(kind, kinds), `There are ${kinds.join(" and ")}.`);
     return problem(["kind"], `The kind ${JSON.stringify(kind)} is not known.`, hint);
   }
 }

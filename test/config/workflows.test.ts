@@ -62,9 +62,13 @@ verifies(["X1", "W3"], "a mistake in a workflow of a configuration is named with
     [
       "tool: fs.stat",
       "tol: fs.stat",
-      /^toolweave\.yaml:6:21 There is no field "tol" in workflows\.1\.steps\.0\. Did you mean tool\?/,
+      /^toolweave\.yaml:6:21 There is no field "tol" in workflows\.1\.steps\.0\. Did you mean "tool"\?/,
     ],
-    ["steps.stat.bytes", "steps.stats.bytes", /^toolweave\.yaml:7:15 There is no step "stats"\. Did you mean stat\?$/],
+    [
+      "steps.stat.bytes",
+      "steps.stats.bytes",
+      /^toolweave\.yaml:7:15 There is no step "stats"\. Did you mean "stat"\?$/,
+    ],
     [
       "id: stat",
       "id: stat, run: x",

@@ -123,8 +123,8 @@ describe("discovery by search", () => {
     const answers = await Promise.all(wrong.map((params) => client.callTool(params)));
     expect(answers.map(({ isError }) => isError)).toEqual([true, true, true, true, true]);
     expect(answers.map(({ content }) => (content as { text: string }[])[0]?.text)).toEqual([
-      'There is no tool "invoise". Did you mean invoice?',
-      'There is no tool "invoise". Did you mean invoice?',
+      'There is no tool "invoise". Did you mean "invoice"?',
+      'There is no tool "invoise". Did you mean "invoice"?',
       "query must be a text that is not blank.",
       "arguments must be an object.",
       "name must be a text that is not blank.",
