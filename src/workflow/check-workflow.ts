@@ -3,9 +3,9 @@ import { toJsonSchema, toObjectSchema } from "../core/schema/json-schema.ts";
 import { stepsOf } from "../lib/pointer.ts";
 import { didYouMean, nearest } from "../lib/similar.ts";
 import { Turns } from "../lib/turns.ts";
+import type { FieldPath } from "../lib/value.ts";
 import { wayBetween } from "../lib/way-between.ts";
 import type { Mistake } from "../lib/written-mistakes.ts";
-import type { FieldPath } from "../prompt/front-matter/yaml-document.ts";
 import { actionNames, defaultElement, type Workflow, type WorkflowStep } from "./workflow-definition.ts";
 import { InvalidTemplate, type ParsedTemplate, parseTemplate, referencesOf } from "./workflow-template.ts";
 

@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 import { messageOf, ToolkitError } from "../core/error.ts";
 import { assertOptionNames, invalidOption, type OptionNames } from "../core/options.ts";
+import type { FieldPath } from "../lib/value.ts";
 import { wayBetween } from "../lib/way-between.ts";
-import type { FieldPath } from "../prompt/front-matter/yaml-document.ts";
 import { FollowedFolder } from "../resource/followed-folder.ts";
 import { callsOf } from "./check-targets.ts";
 import type { ParsedWorkflow } from "./parse-workflow.ts";

@@ -1,10 +1,10 @@
 import type { JsonSchema } from "../../core/schema/types.ts";
 import { didYouMean, nearest } from "../../lib/similar.ts";
-import { isRecord } from "../../lib/value.ts";
+import { type FieldPath, isRecord } from "../../lib/value.ts";
 
 /** A mistake in Picoschema, with the path to it. */
 export interface PicoschemaProblem {
-  readonly path: readonly (string | number)[];
+  readonly path: FieldPath;
   /** Follows the name of the field. */
   readonly what: string;
   readonly hint: string;

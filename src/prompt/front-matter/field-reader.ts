@@ -4,6 +4,7 @@ import { assertItemName, isIdentifier } from "../../core/identifier.ts";
 import type { JsonSchema } from "../../core/schema/types.ts";
 import { stepsOf } from "../../lib/pointer.ts";
 import { didYouMean, nearest } from "../../lib/similar.ts";
+import type { FieldPath } from "../../lib/value.ts";
 import { isDotprompt } from "../prompt-files.ts";
 import {
   describePlace,
@@ -15,7 +16,6 @@ import {
 } from "../prompt-problem.ts";
 import type { FrontMatter } from "./front-matter.ts";
 import { findSchemaMistakes } from "./schema-mistakes.ts";
-import type { FieldPath } from "./yaml-document.ts";
 
 const typeWords: Readonly<Record<string, string>> = {
   string: "text",
