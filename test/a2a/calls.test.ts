@@ -10,7 +10,9 @@ import { until } from "../e2e/support.ts";
 import { failure, rejection } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
 import type { AgentOptions } from "./fixture/agent.ts";
-import { agent, open } from "./support.ts";
+import { agents } from "./support.ts";
+
+const { agent, open } = agents();
 
 async function connected(target: string, options: A2aOptions = {}, delegate: Delegate = {}): Promise<Toolkit> {
   const toolkit = new Toolkit({ delegate });

@@ -8,7 +8,9 @@ import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { until } from "../e2e/support.ts";
 import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
-import { agent, open } from "./support.ts";
+import { agents } from "./support.ts";
+
+const { agent, open } = agents();
 
 async function added(
   target: string,

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { afterEach, describe, expect } from "vitest";
+import { describe, expect } from "vitest";
 import { type A2aOptions, a2a } from "../../src/a2a/index.ts";
 import type { AddConnectorOptions } from "../../src/connection/connect-options.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
@@ -10,14 +10,12 @@ import { until } from "../e2e/support.ts";
 import { contextOf, never, RecordingHost } from "../mcp/fixture/host.ts";
 import { listen } from "../mcp/fixture/http.ts";
 import { Child } from "../support/child.ts";
+import { closedAfterEach } from "../support/closed-after-each.ts";
 import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
 import { startAgent } from "./fixture/agent.ts";
 
-const open: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of open.splice(0).reverse()) await close();
-});
+const open = closedAfterEach();
 
 async function folder(): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), "toolweave-a2a-"));

@@ -5,17 +5,15 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect } from "vitest";
 import { ConfiguredToolkit } from "../../src/config/configured-toolkit.ts";
 import { readConfig } from "../../src/config/read-config.ts";
+import { closedAfterEach } from "../support/closed-after-each.ts";
 import { verifies } from "../support/verifies.ts";
 
 let folder = "";
-const ends: (() => unknown)[] = [];
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "toolweave-config-"));
 });
-afterEach(async () => {
-  for (const end of ends.splice(0).reverse()) await end();
-  await rm(folder, { recursive: true, force: true });
-});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+const ends = closedAfterEach();
 
 async function configured(text: string): Promise<ConfiguredToolkit> {
   await writeFile(join(folder, "toolweave.yaml"), text);

@@ -9,15 +9,15 @@ import { type McpConnectorOptions, mcpConnector } from "../../src/mcp/index.ts";
 import { noRedactor } from "../../src/mcp/redact.ts";
 import { eventFeed, HttpAnswer } from "../../src/mcp/transport/http/http-exchange.ts";
 import { until } from "../e2e/support.ts";
+import { closedAfterEach } from "../support/closed-after-each.ts";
 import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
 import { contextOf, never, RecordingHost } from "./fixture/host.ts";
 import { type Listening, listen, sseFixture, streamableFixture } from "./fixture/http.ts";
 
-const open: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
+const open = closedAfterEach();
+afterEach(() => {
   vi.useRealTimers();
-  for (const close of open.splice(0).reverse()) await close();
 });
 
 async function serve(handler: RequestListener, port?: number): Promise<Listening> {
