@@ -6,12 +6,12 @@ import { describe, expect } from "vitest";
 import { type A2aOptions, a2a } from "../../src/a2a/index.ts";
 import type { AddConnectorOptions } from "../../src/connection/connect-options.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
-import { until } from "../e2e/support.ts";
 import { contextOf, never, RecordingHost } from "../mcp/fixture/host.ts";
 import { listen } from "../mcp/fixture/http.ts";
 import { Child } from "../support/child.ts";
 import { closedAfterEach } from "../support/closed-after-each.ts";
 import { failure } from "../support/failure.ts";
+import { until } from "../support/until.ts";
 import { verifies } from "../support/verifies.ts";
 import { startAgent } from "./fixture/agent.ts";
 

@@ -6,11 +6,11 @@ import type { Connection } from "../../src/core/connection.ts";
 import type { Delegate } from "../../src/core/delegate.ts";
 import { ToolkitError } from "../../src/core/error.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
-import { until } from "../e2e/support.ts";
 import { listen } from "../mcp/fixture/http.ts";
 import { closedAfterEach } from "../support/closed-after-each.ts";
 import { failure, rejection } from "../support/failure.ts";
 import { randomOf } from "../support/random.ts";
+import { until } from "../support/until.ts";
 import { verifies } from "../support/verifies.ts";
 import { agentFuzz } from "./fuzz/agents.ts";
 

@@ -315,6 +315,7 @@ describe("{{media}}", () => {
     const { origin, seen } = await victim((_request, response) => {
       most = Math.max(most, ++held);
       response.writeHead(200, { "content-type": "text/plain", "content-encoding": "gzip" });
+      // Held for a moment, so that requests which are sent together are counted together.
       setTimeout(() => response.end(zipped, () => held--), 5);
     });
     const rendered = async (count: number) => {

@@ -563,6 +563,7 @@ describe("nodeFetch alone", () => {
   test("does not end a stream that is silent for longer", async () => {
     const { origin } = await serve((_request, response) => {
       response.writeHead(200).write("first, ");
+      // The silence is the subject: ten times as long as an idle connection is kept.
       setTimeout(() => response.end("last"), 100);
     });
     expect(await (await nodeFetch({ idleMs: 10 })(origin)).text()).toBe("first, last");

@@ -2,8 +2,9 @@ import { describe, expect } from "vitest";
 import { z } from "zod";
 import { defineTool, type Policy, type Toolkit } from "../../src/index.ts";
 import type { AuditRecord } from "../../src/server/index.ts";
+import { until } from "../support/until.ts";
 import { verifies } from "../support/verifies.ts";
-import { serveOverHttp, until } from "./fixture/client.ts";
+import { serveOverHttp } from "./fixture/client.ts";
 import { servedToolkit } from "./fixture/toolkit.ts";
 
 /** Builtins in which each way of a call is to be seen, among hundreds of others. */
