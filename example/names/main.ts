@@ -67,7 +67,7 @@ const codeOf = async (work: Promise<unknown>): Promise<string> => {
 {
   // #region slip
   const toolkit = new Toolkit({ items: [tool("wipe")], logger, policy: { block: ["wpie", "disk.*"] } });
-  await toolkit.start(); // warns: policy.block names "wpie", and no item has that name now: it does nothing. Did you mean `builtin.wipe`?
+  await toolkit.start(); // warns: policy.block names "wpie", and no item has that name now: it does nothing. Did you mean "builtin.wipe"?
   const code = await codeOf(toolkit.toolset({ exclude: ["wpie"] })); // NOT_FOUND
   // #endregion
   assert.equal(code, "NOT_FOUND");

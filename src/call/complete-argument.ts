@@ -4,7 +4,7 @@ import { definitionOf, templateOf } from "../core/entry.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { CallContext, Entry } from "../core/item.ts";
 import { assertOptionNames, type OptionNames } from "../core/options.ts";
-import { nearest } from "../lib/similar.ts";
+import { didYouMean, nearest } from "../lib/similar.ts";
 import { isRecord, typeName } from "../lib/value.ts";
 import { argumentChoices, promptArguments } from "../prompt/prompt-arguments.ts";
 
@@ -68,8 +68,7 @@ function namesOf(entry: Entry<"prompt" | "template">): readonly string[] {
 function assertArgument(entry: Entry<"prompt" | "template">, argument: string): void {
   const names = namesOf(entry);
   if (names.length === 0 || names.includes(argument)) return;
-  const [meant] = nearest(argument, names, 1);
-  const hint = meant === undefined ? `There are ${names.join(", ")}.` : `Did you mean ${JSON.stringify(meant)}?`;
+  const hint = didYouMean(nearest(argument, names), `There are ${names.join(", ")}.`);
   const what = entry.kind === "prompt" ? "argument" : "variable";
   const message = `${entry.ref} has no ${what} ${JSON.stringify(argument)}. ${hint}`;
   throw new ToolkitError("INVALID_INPUT", message, { issues: [{ pointer: "/argument", message: hint }] });

@@ -53,7 +53,7 @@ export class Builtins {
       const message = `There is no builtin "${key}" to remove. What a connector or source has is removed with it.`;
       const { builtin } = this.#catalog;
       const refs = kinds.flatMap((kind) => builtin.entries(kind).map(({ ref }) => ref));
-      const suggestions = nearest(String(key), refs, 3);
+      const suggestions = nearest(String(key), refs);
       throw new ToolkitError("NOT_FOUND", message, { key, suggestions }, { phase: "resolve" });
     }
     this.#catalog.change(this.#catalog.builtin, { remove: [{ kind: found.kind, key: definitionOf(found).key }] });

@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import { ToolkitError } from "../core/error.ts";
 import { isUri, userNamespace } from "../core/identifier.ts";
 import { type Kind, kinds } from "../core/item.ts";
-import { nearest } from "../lib/similar.ts";
+import { didYouMean, nearest } from "../lib/similar.ts";
 import type { Namespace } from "./namespace.ts";
 import { parseKey } from "./parsed-key.ts";
 import type { Scope } from "./scope.ts";
@@ -61,8 +61,10 @@ export function notFound(
     `There is no ${kinds.length < 3 ? kinds.join(" or ") : "item"} "${key}".`,
     ...reasonsFor(parsed.scopedName?.name ?? key, failures, scope !== undefined),
     ...(scope === undefined ? namespacesFor(key, seen, visibility) : []),
-    ...(suggestions.length > 0 ? [`Did you mean ${suggestions.map((ref) => `\`${ref}\``).join(", ")}?`] : []),
-  ].join(" ");
+    didYouMean(suggestions),
+  ]
+    .filter(Boolean)
+    .join(" ");
   return new ToolkitError("NOT_FOUND", message, { key, suggestions }, { phase: "resolve" });
 }
 

@@ -3,7 +3,7 @@ import { kinds as allKinds, type Kind } from "../core/item.ts";
 import { ChoosingRules, RefusingRules } from "../core/name-rules.ts";
 import type { Logger } from "../core/session.ts";
 import { isGlob } from "../lib/glob.ts";
-import { nearest } from "../lib/similar.ts";
+import { nearest, orDidYouMean } from "../lib/similar.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Namespace } from "./namespace.ts";
 import { parseKey } from "./parsed-key.ts";
@@ -111,9 +111,8 @@ export class RuleCheck {
       return `and it is not known yet which item that is: it chooses none. Write a ref.${missing}`;
     this.#hints += 1;
     const refs = this.#hints > maxHints ? [] : entries.map(({ ref }) => ref);
-    const suggestions = nearest(text, refs, 3).map((ref) => `\`${ref}\``);
-    const hint = suggestions.length === 0 ? "" : ` Did you mean ${suggestions.join(", ")}?`;
-    return `and ${isChoosing ? "that finds nothing" : "no item has that name"} now: it does nothing.${hint}${missing}`;
+    const suggestions = nearest(text, refs);
+    return `and ${isChoosing ? "that finds nothing" : "no item has that name"} now: it does nothing.${orDidYouMean(suggestions)}${missing}`;
   }
 
   /** The namespaces that could have had a name, if they were connected. */

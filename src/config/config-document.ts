@@ -8,9 +8,7 @@ import {
 } from "jsonc-parser";
 import { type ErrorCode, isMap, isPair, isSeq, LineCounter, type Pair, parseDocument } from "yaml";
 import { messageOf } from "../core/error.ts";
-
-/** The way to a value: names of fields and positions in lists. */
-export type ConfigPath = readonly (string | number)[];
+import type { FieldPath } from "../lib/value.ts";
 
 /** A position in a file. Both begin at 1. */
 export interface Position {
@@ -27,7 +25,7 @@ export interface SyntaxMistake extends Position {
 export interface ConfigDocument {
   readonly value: unknown;
   /** The position of a field's name, or of an entry of a list; of the nearest part around it where there is none. */
-  positionOf(path: ConfigPath): Position;
+  positionOf(path: FieldPath): Position;
 }
 
 /** Parses JSON with comments and trailing commas, by the name of the file, or YAML. A mistake is returned in place of the document. */
@@ -74,7 +72,7 @@ const yamlMistakes: Readonly<Partial<Record<ErrorCode, string>>> = {
 };
 
 /** The offset of the name of the last field of a path, or of the last one there is. */
-function offsetInYaml(root: unknown, path: ConfigPath): number {
+function offsetInYaml(root: unknown, path: FieldPath): number {
   let node = root;
   let offset = 0;
   for (const step of path) {
@@ -107,7 +105,7 @@ function parseJsonConfig(text: string): ConfigDocument | SyntaxMistake {
   };
 }
 
-function offsetInJson(root: Node | undefined, path: ConfigPath): number {
+function offsetInJson(root: Node | undefined, path: FieldPath): number {
   for (let length = path.length; root !== undefined && length > 0; length--) {
     const node = findNodeAtLocation(root, path.slice(0, length));
     if (node !== undefined) return node.parent?.type === "property" ? node.parent.offset : node.offset;

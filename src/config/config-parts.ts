@@ -7,6 +7,7 @@ import type { Resource } from "../core/resource.ts";
 import type { Source } from "../core/source.ts";
 import type { Store } from "../core/store.ts";
 import type { ToolkitOptions } from "../core/toolkit-options.ts";
+import type { FieldPath } from "../lib/value.ts";
 import type { Environment } from "../lib/variables.ts";
 import type { ManifestOptions } from "../manifest/index.ts";
 import type { OpenPage } from "../mcp/auth/oauth-options.ts";
@@ -14,7 +15,6 @@ import { expand } from "../mcp/target/target-values.ts";
 import { defineResource } from "../resource/define.ts";
 import { readSource } from "../resource/read.ts";
 import type { PackHost } from "../tool-packs/pack.ts";
-import type { ConfigPath } from "./config-document.ts";
 import type { WrittenConfig } from "./config-schema.ts";
 import type { ReadConfig } from "./read-config.ts";
 
@@ -37,7 +37,7 @@ export interface ConfiguredOptions {
 }
 
 /** Runs a part that throws a ToolkitError of its own, and says in the file's words where the cause is written. */
-export function placed<T>(config: ReadConfig, path: ConfigPath, run: () => T): T {
+export function placed<T>(config: ReadConfig, path: FieldPath, run: () => T): T {
   try {
     return run();
   } catch (error) {
@@ -95,7 +95,7 @@ async function storeAt(config: ReadConfig, written: string, env: Environment): P
 }
 
 /** A text with its variables, or an error at its place. */
-export function expanded(config: ReadConfig, path: ConfigPath, text: string, env: Environment): string {
+export function expanded(config: ReadConfig, path: FieldPath, text: string, env: Environment): string {
   return placed(config, path, () => expand(text.replaceAll("${env:", "${"), env, String(path.at(-1))));
 }
 
@@ -103,7 +103,7 @@ interface PlannedFolder {
   readonly folder: string;
   readonly namespace: string;
   readonly recursive: boolean | undefined;
-  readonly path: ConfigPath;
+  readonly path: FieldPath;
 }
 
 export function promptFolders({ written, folder: base }: ReadConfig): readonly PlannedFolder[] {
@@ -141,7 +141,7 @@ export function resourceAt(config: ReadConfig, index: number, env: Environment):
 /** Tools that need no code: a pack, or manifests. */
 export interface PlannedTools {
   readonly namespace: string;
-  readonly path: ConfigPath;
+  readonly path: FieldPath;
   /** The options, with the folders they really have: others mean that it is made again. */
   readonly options: object;
   /** @throws ToolkitError `INVALID_CONFIG`, `CONFLICT` */

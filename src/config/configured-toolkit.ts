@@ -3,10 +3,10 @@ import type { Delegate } from "../core/delegate.ts";
 import type { ToolkitEvent } from "../core/event.ts";
 import type { ServedToolkit } from "../core/served-toolkit.ts";
 import { type FolderWatcher, watchFolder } from "../lib/folder-watcher.ts";
+import type { FieldPath } from "../lib/value.ts";
 import { promptFolder } from "../prompt/prompt-folder.ts";
 import { Toolkit } from "../toolkit/toolkit.ts";
 import type { Workflows } from "../workflow/workflows.ts";
-import type { ConfigPath } from "./config-document.ts";
 import {
   type ConfiguredOptions,
   type PlannedTools,
@@ -127,7 +127,7 @@ export class ConfiguredToolkit {
     const { toolkit } = this;
     const { env = process.env, watch = false } = this.#options;
     const parts = new Map<string, Part>();
-    const put = (name: string, path: ConfigPath, part: Part) => {
+    const put = (name: string, path: FieldPath, part: Part) => {
       if (parts.has(name)) throw config.problem(path, `There are two of the name ${name}. Give one another namespace.`);
       parts.set(name, part);
     };
@@ -205,7 +205,7 @@ function textOf(value: unknown): string {
   return JSON.stringify(value) ?? "";
 }
 
-function at(written: WrittenConfig, [list = "", name = ""]: ConfigPath): unknown {
+function at(written: WrittenConfig, [list = "", name = ""]: FieldPath): unknown {
   return (written as Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>)[list]?.[name];
 }
 

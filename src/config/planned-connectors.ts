@@ -5,12 +5,12 @@ import type { Connector } from "../core/connector.ts";
 import { ToolkitError } from "../core/error.ts";
 import { toIdentifier } from "../core/identifier.ts";
 import type { ConnectorConfig } from "../core/target.ts";
+import type { FieldPath } from "../lib/value.ts";
 import { mapTexts } from "../lib/visible-text.ts";
 import { fileTokenStore } from "../mcp/auth/file-token-store.ts";
 import { oauth } from "../mcp/auth/oauth.ts";
 import type { Toolkit } from "../toolkit/toolkit.ts";
 import { commandLine } from "./command-line.ts";
-import type { ConfigPath } from "./config-document.ts";
 import type { ConfiguredOptions } from "./config-parts.ts";
 import type { WrittenConnector } from "./connector-schema.ts";
 import type { ReadConfig } from "./read-config.ts";
@@ -18,7 +18,7 @@ import type { ReadConfig } from "./read-config.ts";
 /** A connector of a configuration, ready to be added. */
 export interface ConfiguredConnector {
   readonly namespace: string;
-  readonly path: ConfigPath;
+  readonly path: FieldPath;
   readonly target: ConnectorConfig;
   readonly options: AddConnectorOptions;
   /** For an agent: the options of its connector. */
@@ -81,7 +81,7 @@ function longForm(entry: string | WrittenConnector, folder: string): WrittenConn
   return mapTexts(long, plain) as WrittenConnector;
 }
 
-function targetOf(config: ReadConfig, path: ConfigPath, entry: WrittenConnector): ConnectorConfig {
+function targetOf(config: ReadConfig, path: FieldPath, entry: WrittenConnector): ConnectorConfig {
   const { url, headers, command, args, env, inheritEnv, cwd, wrap, type } = entry;
   if ((url === undefined) === (command === undefined)) {
     const found = url === undefined ? "has neither url nor command" : "has both url and command";

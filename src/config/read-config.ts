@@ -2,10 +2,10 @@ import { readdir } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { messageOf, ToolkitError } from "../core/error.ts";
 import { readBounded } from "../lib/bounded-file.ts";
-import { isRecord } from "../lib/value.ts";
+import { type FieldPath, isRecord } from "../lib/value.ts";
 import { mistakesOf } from "../lib/written-mistakes.ts";
 import type { Place } from "../prompt/prompt-problem.ts";
-import { type ConfigDocument, type ConfigPath, parseConfig } from "./config-document.ts";
+import { type ConfigDocument, parseConfig } from "./config-document.ts";
 import { configSchema, type WrittenConfig } from "./config-schema.ts";
 
 /** The names under which a configuration is looked for, the first one wins. */
@@ -29,9 +29,9 @@ export interface ReadConfig {
   readonly folder: string;
   readonly written: WrittenConfig;
   /** The line and column of a part. */
-  positionOf(path: ConfigPath): Place;
+  positionOf(path: FieldPath): Place;
   /** An `INVALID_CONFIG` that names the file, line and column of a part. */
-  problem(path: ConfigPath, message: string): ToolkitError<"INVALID_CONFIG">;
+  problem(path: FieldPath, message: string): ToolkitError<"INVALID_CONFIG">;
 }
 
 /** The configuration of a folder, or of the nearest one above that has one; undefined where there is none. */
@@ -134,11 +134,11 @@ function mistakes(
   );
 }
 
-function placeOf(file: string, document: ConfigDocument, path: ConfigPath): string {
+function placeOf(file: string, document: ConfigDocument, path: FieldPath): string {
   const { line, column } = document.positionOf(path);
   return `${file}:${line}:${column}`;
 }
 
-function invalid(lines: readonly string[], path: ConfigPath): ToolkitError<"INVALID_CONFIG"> {
+function invalid(lines: readonly string[], path: FieldPath): ToolkitError<"INVALID_CONFIG"> {
   return new ToolkitError("INVALID_CONFIG", lines.join("\n"), { path: path.join(".") });
 }

@@ -5,7 +5,7 @@ import { assertRules, ChoosingRules, emptyScope } from "../core/name-rules.ts";
 import { invalidOption } from "../core/options.ts";
 import { denied } from "../core/policy.ts";
 import { isGlob } from "../lib/glob.ts";
-import { nearest } from "../lib/similar.ts";
+import { nearest, orDidYouMean } from "../lib/similar.ts";
 
 /** An item of a server, by its name or URI there. */
 export interface ServerItem {
@@ -100,12 +100,9 @@ function warningOf(list: readonly string[], rules: ChoosingRules, items: readonl
   const unused = unusedOf(list, rules, items);
   if (unused.length === 0) return undefined;
   const keys = [...new Set(items.map(({ key }) => key))];
-  const texts = unused.slice(0, maxNamed).map((text) => {
-    const [near] = isGlob(text) ? [] : nearest(text, keys, 1);
-    return near === undefined
-      ? JSON.stringify(text)
-      : `${JSON.stringify(text)} (did you mean ${JSON.stringify(near)}?)`;
-  });
+  const named = unused.slice(0, maxNamed);
+  const meant = new Set(named.flatMap((text) => (isGlob(text) ? [] : nearest(text, keys, 1))));
   const more = unused.length > maxNamed ? ` and ${unused.length - maxNamed} more` : "";
-  return `allow names ${texts.join(", ")}${more}, and the server lists no such item: it allows nothing.`;
+  const names = named.map((text) => JSON.stringify(text)).join(", ") + more;
+  return `allow names ${names}, and the server lists no such item: it allows nothing.${orDidYouMean([...meant])}`;
 }

@@ -1,4 +1,4 @@
-import { nearest } from "../lib/similar.ts";
+import { nearest, orDidYouMean } from "../lib/similar.ts";
 import { isPlainObject, isRecord } from "../lib/value.ts";
 import { messageOf, ToolkitError } from "./error.ts";
 
@@ -67,8 +67,7 @@ function unknownOption(
   owner: string,
   path: string,
 ): ToolkitError<"INVALID_CONFIG"> {
-  const [near] = nearest(odd, known, 1);
-  const hint = near === undefined ? "" : ` Did you mean ${near}?`;
+  const hint = orDidYouMean(nearest(odd, known));
   const message = `There is no option ${JSON.stringify(odd)} ${owner}.${hint} There are ${known.join(", ")}.`;
   return new ToolkitError("INVALID_CONFIG", message, { path: path === "" ? odd : `${path}.${odd}` });
 }

@@ -15,8 +15,8 @@ export class FileTooLarge extends Error {
   /** Its size; of one that grows, or that is no file, a part of it. */
   readonly bytes: number;
 
-  constructor(bytes: number) {
-    super(`it has ${bytes} bytes`);
+  constructor(bytes: number, maxBytes: number) {
+    super(`it has ${bytes} bytes, and may have ${maxBytes}`);
     this.bytes = bytes;
   }
 }
@@ -48,12 +48,12 @@ export async function readBounded(file: string, { maxBytes, within }: FileBounds
   const handle = await (within === undefined ? open(file, O_RDONLY) : openInside(file, within));
   try {
     const { size } = await handle.stat();
-    if (size > maxBytes) throw new FileTooLarge(size);
+    if (size > maxBytes) throw new FileTooLarge(size, maxBytes);
     const bytes = await readUpTo(handle, size === 0 ? maxBytes + 1 : size + 1);
     // A file that grows while it is read, and one whose size the system does not know.
     const all =
       bytes.length > size && bytes.length <= maxBytes && size > 0 ? await readUpTo(handle, maxBytes + 1) : bytes;
-    if (all.length > maxBytes) throw new FileTooLarge(all.length);
+    if (all.length > maxBytes) throw new FileTooLarge(all.length, maxBytes);
     return all;
   } finally {
     await handle.close();
@@ -65,11 +65,11 @@ export function readBoundedNow(file: string, { maxBytes, within }: FileBounds): 
   const descriptor = within === undefined ? openSync(file, O_RDONLY) : openInsideNow(file, within);
   try {
     const { size } = fstatSync(descriptor);
-    if (size > maxBytes) throw new FileTooLarge(size);
+    if (size > maxBytes) throw new FileTooLarge(size, maxBytes);
     const bytes = readUpToNow(descriptor, size === 0 ? maxBytes + 1 : size + 1);
     const all =
       bytes.length > size && bytes.length <= maxBytes && size > 0 ? readUpToNow(descriptor, maxBytes + 1) : bytes;
-    if (all.length > maxBytes) throw new FileTooLarge(all.length);
+    if (all.length > maxBytes) throw new FileTooLarge(all.length, maxBytes);
     return all;
   } finally {
     closeSync(descriptor);
@@ -84,9 +84,7 @@ async function openInside(file: string, folder: string): Promise<FileHandle> {
       if (!isLink(error)) throw error;
     }
   }
-  const [target, root] = await Promise.all([realpath(file), realpath(folder)]);
-  assertInside(target, root);
-  return await open(target, insideFlags);
+  return await open(await realpathInside(file, folder), insideFlags);
 }
 
 function openInsideNow(file: string, folder: string): number {
@@ -113,9 +111,16 @@ export function isInside(target: string, folder: string): boolean {
   return target.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
+/** The real path of what is in a folder, however many links lead there. @throws LinkLeadsOut, or the error of the file system */
+export async function realpathInside(path: string, folder: string): Promise<string> {
+  const [target, root] = await Promise.all([realpath(path), realpath(folder)]);
+  assertInside(target, root);
+  return target;
+}
+
 /** Both are real paths. */
 function assertInside(target: string, folder: string): void {
-  if (!isInside(target, folder)) throw new LinkLeadsOut();
+  if (target !== folder && !isInside(target, folder)) throw new LinkLeadsOut();
 }
 
 async function readUpTo(handle: FileHandle, length: number): Promise<Buffer> {

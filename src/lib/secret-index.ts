@@ -1,19 +1,16 @@
+import { StepBudget } from "./step-budget.ts";
+
 /** The shortest secret that is looked for. */
 export const minSecretLength = 6;
 /** Secrets that have more in common than this are rare: credentials begin with their scheme. */
 const longStart = 16;
 
-/** The steps that are left for a search: each text adds to them. What takes more is masked whole. */
-export interface SearchSteps {
-  left: number;
-}
-
 const firstSteps = 1_000_000;
 const stepsPerCharacter = 16;
 
-/** The steps of a search in one text, or in all texts of one value. */
-export function searchSteps(): SearchSteps {
-  return { left: firstSteps };
+/** The steps of a search in one text, or in all texts of one value: each text adds to them, and what takes more is masked whole. */
+export function searchSteps(): StepBudget {
+  return new StepBudget(firstSteps);
 }
 
 /**
@@ -64,15 +61,15 @@ export class SecretIndex {
   }
 
   /** The text with a mask in place of each secret, of several that begin at one place the longest; the mask alone where the steps are spent. */
-  mask(text: string, mask: string, steps: SearchSteps): string {
+  mask(text: string, mask: string, steps: StepBudget): string {
     if (this.#counts.size === 0 || text.length < minSecretLength) return text;
-    steps.left += text.length * stepsPerCharacter;
+    steps.grow(text.length * stepsPerCharacter);
     const searched = folded(text);
     let masked = "";
     let from = 0;
     for (let at = 0; at <= text.length - minSecretLength; ) {
       const length = this.#beginnings[beginning(searched, at)] === 0 ? 0 : this.#lengthAt(searched, at, steps);
-      if (steps.left < 0) return mask;
+      if (steps.isSpent) return mask;
       if (length > 0) {
         masked += text.slice(from, at) + mask;
         from = at + length;
@@ -88,7 +85,7 @@ export class SecretIndex {
   }
 
   /** The length of the longest secret at a place; 0 where there is none. */
-  #lengthAt(text: string, at: number, steps: SearchSteps): number {
+  #lengthAt(text: string, at: number, steps: StepBudget): number {
     const long = this.#byStart.get(text.slice(at, at + longStart));
     const found = long === undefined ? 0 : lengthOfOne(long, text, at, steps);
     if (found > 0) return found;
@@ -97,13 +94,13 @@ export class SecretIndex {
   }
 }
 
-function lengthOfOne(secrets: readonly string[], text: string, at: number, steps: SearchSteps): number {
+function lengthOfOne(secrets: readonly string[], text: string, at: number, steps: StepBudget): number {
   for (const secret of secrets) {
     let index = minSecretLength;
     while (index < secret.length && secret.charCodeAt(index) === text.charCodeAt(at + index)) index++;
-    steps.left -= index;
+    steps.count(index);
     if (index >= secret.length) return index;
-    if (steps.left < 0) return 0;
+    if (steps.isSpent) return 0;
   }
   return 0;
 }

@@ -1,8 +1,23 @@
 /** A longer word is compared with none: the time it takes must stay small. */
 const maxLength = 256;
 
+/** The most words that a message suggests. */
+const maxSuggestions = 3;
+
+/** The question that follows "There is no ...", about the names that may have been meant. Without any, what is said instead. */
+export function didYouMean(names: readonly string[], otherwise = ""): string {
+  const quoted = names.slice(0, maxSuggestions).map((name) => JSON.stringify(name));
+  if (quoted.length === 0) return otherwise;
+  return `Did you mean ${[quoted.slice(0, -1).join(", "), ...quoted.slice(-1)].filter(Boolean).join(" or ")}?`;
+}
+
+/** The same question behind a sentence: a space goes before it. */
+export function orDidYouMean(names: readonly string[]): string {
+  return names.length === 0 ? "" : ` ${didYouMean(names)}`;
+}
+
 /** The words nearest to a word, best first: those within a third of its length by edit distance, and those that contain it. */
-export function nearest(word: string, candidates: Iterable<string>, limit: number): string[] {
+export function nearest(word: string, candidates: Iterable<string>, limit = maxSuggestions): string[] {
   if (word.length > maxLength || limit < 1) return [];
   const comparison = new Comparison(word.toLowerCase());
   const best: { readonly candidate: string; readonly score: number }[] = [];

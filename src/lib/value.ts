@@ -1,3 +1,6 @@
+/** The way from a value to a part of it: names of fields and positions in lists. */
+export type FieldPath = readonly (string | number)[];
+
 /** True for an object that is no list: what JSON calls an object. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,16 +1,13 @@
 import type { z } from "zod";
-import { nearest } from "./similar.ts";
-import { isRecord } from "./value.ts";
+import { didYouMean, nearest, orDidYouMean } from "./similar.ts";
+import { type FieldPath, isRecord } from "./value.ts";
 import { visible } from "./visible-text.ts";
-
-/** The way to a part of a value: names of fields and positions in lists. */
-type Way = readonly (string | number)[];
 
 type ZodIssue = z.core.$ZodIssue;
 
 /** A mistake of a value that a person wrote into a file. */
 export interface Mistake {
-  readonly path: Way;
+  readonly path: FieldPath;
   /** A sentence. */
   readonly message: string;
 }
@@ -37,8 +34,8 @@ interface Checked {
 }
 
 /** The mistakes of an issue. Of a value that fits no form of several, those of the form that it comes nearest to. */
-function flatten(issue: ZodIssue, root: Checked, before: Way): readonly Mistake[] {
-  const path = [...before, ...(issue.path as Way)];
+function flatten(issue: ZodIssue, root: Checked, before: FieldPath): readonly Mistake[] {
+  const path = [...before, ...(issue.path as FieldPath)];
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((key) => ({ path: [...path, key], message: unknownField(key, path, root.schema) }));
   }
@@ -59,8 +56,8 @@ function flatten(issue: ZodIssue, root: Checked, before: Way): readonly Mistake[
     ];
   }
   if (issue.code === "invalid_value") {
-    const near = typeof value === "string" ? nearest(value, issue.values.map(String), 1) : [];
-    const hint = near.length === 0 ? "" : ` Did you mean ${near[0]}?`;
+    const near = typeof value === "string" ? nearest(value, issue.values.map(String)) : [];
+    const hint = orDidYouMean(near);
     return [
       { path, message: `${nameOf(path)} must be ${issue.values.join(", ")}, and is ${JSON.stringify(value)}.${hint}` },
     ];
@@ -68,7 +65,7 @@ function flatten(issue: ZodIssue, root: Checked, before: Way): readonly Mistake[
   return [{ path, message: `${nameOf(path)} is wrong: ${issue.message}.` }];
 }
 
-function isTypeMistake(form: readonly Mistake[], path: Way): boolean {
+function isTypeMistake(form: readonly Mistake[], path: FieldPath): boolean {
   return form.every((mistake) => mistake.path.length === path.length && / must be a /.test(mistake.message));
 }
 
@@ -89,11 +86,11 @@ function kindOf(value: unknown): string {
   return isRecord(value) ? "fields by name" : JSON.stringify(value);
 }
 
-function nameOf(path: Way): string {
+function nameOf(path: FieldPath): string {
   return path.length === 0 ? "The file" : path.join(".");
 }
 
-function at(root: unknown, path: Way): unknown {
+function at(root: unknown, path: FieldPath): unknown {
   return path.reduce<unknown>(
     (value, step) =>
       typeof value === "object" && value !== null ? (value as Record<string | number, unknown>)[step] : undefined,
@@ -101,16 +98,15 @@ function at(root: unknown, path: Way): unknown {
   );
 }
 
-function unknownField(key: string, path: Way, schema: z.core.$ZodType): string {
+function unknownField(key: string, path: FieldPath, schema: z.core.$ZodType): string {
   const known = knownFields(path, schema);
-  const [near] = nearest(key, known, 1);
   const where = path.length === 0 ? "" : ` in ${path.join(".")}`;
-  const rest = near === undefined ? `There are ${known.join(", ")}.` : `Did you mean ${near}?`;
-  return `There is no field ${JSON.stringify(key)}${where}. ${rest}`;
+  const hint = didYouMean(nearest(key, known), `There are ${known.join(", ")}.`);
+  return `There is no field ${JSON.stringify(key)}${where}. ${hint}`;
 }
 
 /** The names of the fields at a path, from the schema. */
-function knownFields(path: Way, root: z.core.$ZodType): readonly string[] {
+function knownFields(path: FieldPath, root: z.core.$ZodType): readonly string[] {
   const shapes = path.reduce<readonly z.core.$ZodType[]>(
     (schemas, step) => schemas.flatMap((schema) => inside(schema, step)),
     [root],

@@ -1,6 +1,6 @@
 import { ToolkitError } from "../core/error.ts";
 import { defaultPromptLimits } from "../core/prompt-limits.ts";
-import type { FieldPath } from "../prompt/front-matter/yaml-document.ts";
+import type { FieldPath } from "../lib/value.ts";
 import { findOtherTemplate } from "../prompt/migrate/migration.ts";
 import { applyChanges } from "../prompt/migrate/template-change.ts";
 import { Template } from "../prompt/template/prompt-template.ts";

@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { basename, dirname, join, posix, resolve, sep } from "node:path";
 import { messageOf, ToolkitError } from "../core/error.ts";
 import type { ReadOptions } from "../core/resource.ts";
-import { FileTooLarge, LinkLeadsOut, readBounded } from "../lib/bounded-file.ts";
+import { readBounded } from "../lib/bounded-file.ts";
 import type { WantedFiles } from "../lib/folder-scan.ts";
 import { PendingWork } from "../lib/promise.ts";
 import { fileStart } from "../prompt/prompt-problem.ts";
@@ -187,10 +187,6 @@ async function readText(file: string, folder: string): Promise<string> {
     const bytes = await readBounded(file, { maxBytes: maxManifestBytes, within: folder });
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (cause) {
-    if (cause instanceof FileTooLarge)
-      throw fileProblem(file, `The manifest has ${cause.bytes} bytes, and may have ${maxManifestBytes}.`, cause);
-    if (cause instanceof LinkLeadsOut)
-      throw fileProblem(file, "The manifest is a link that leads out of its folder.", cause);
     if (cause instanceof TypeError) throw fileProblem(file, "The manifest is not text in UTF-8.", cause);
     throw fileProblem(file, `The manifest cannot be read: ${messageOf(cause)}.`, cause);
   }

@@ -1,12 +1,12 @@
-import { readdir, realpath } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { resolve } from "node:path";
 import { messageOf, type ToolkitError } from "../core/error.ts";
 import { assertNamespace } from "../core/identifier.ts";
 import type { Tool } from "../core/item.ts";
-import { FileTooLarge, isInside, LinkLeadsOut, readBounded } from "../lib/bounded-file.ts";
-import { nearest } from "../lib/similar.ts";
+import { isInside, readBounded, realpathInside } from "../lib/bounded-file.ts";
+import { didYouMean, nearest } from "../lib/similar.ts";
+import type { FieldPath } from "../lib/value.ts";
 import { type Environment, expandVariables, VariableError } from "../lib/variables.ts";
-import type { FieldPath } from "../prompt/front-matter/yaml-document.ts";
 import { kindsWith } from "./kinds.ts";
 import type { ManifestContext, ManifestKind, ParsedManifest } from "./manifest-port.ts";
 import { checkedSpec, type ManifestText, parseManifest } from "./parse-manifest.ts";
@@ -64,8 +64,7 @@ export class ManifestLoader {
 
   #unknownKind({ problem, kind }: ParsedManifest): ToolkitError {
     const kinds = Object.keys(this.#kinds);
-    const [near] = nearest(kind, kinds, 1);
-    const hint = near === undefined ? `There are ${kinds.join(" and ")}.` : `Did you mean ${near}?`;
+    const hint = didYouMean(nearest(kind, kinds), `There are ${kinds.join(" and ")}.`);
     return problem(["kind"], `The kind ${JSON.stringify(kind)} is not known.`, hint);
   }
 }
@@ -113,11 +112,12 @@ class ManifestVersion implements ManifestContext {
     const { at, folder } = this.#inside(path, file);
     this.files.add(at);
     try {
-      await assertNoDetour(at, folder);
+      // A folder on the way may be a link too.
+      await realpathInside(at, folder);
       return await readBounded(at, { maxBytes, within: folder });
     } catch (cause) {
       this.signal.throwIfAborted();
-      throw this.#unreadable(path, file, cause, maxBytes);
+      throw this.#unreadable(path, file, cause);
     }
   }
 
@@ -125,11 +125,11 @@ class ManifestVersion implements ManifestContext {
     const { at, folder } = this.#inside(path, name);
     this.files.add(at);
     try {
-      await assertNoDetour(at, folder);
+      await realpathInside(at, folder);
       const entries = await readdir(at, { withFileTypes: true });
       return entries.flatMap((entry) => (entry.isFile() ? [entry.name] : [])).sort();
     } catch (cause) {
-      throw this.#unreadable(path, name, cause, 0);
+      throw this.#unreadable(path, name, cause);
     }
   }
 
@@ -163,17 +163,8 @@ class ManifestVersion implements ManifestContext {
     throw this.#manifest.problem(path, what, "Put the file beside it.");
   }
 
-  #unreadable(path: FieldPath, name: string, cause: unknown, maxBytes: number): ToolkitError {
-    const why =
-      cause instanceof FileTooLarge
-        ? `has ${cause.bytes} bytes, and may have ${maxBytes}`
-        : `cannot be read: ${messageOf(cause)}`;
-    return this.#manifest.problem(path, `The file ${JSON.stringify(name)} ${why}.`, "", { cause });
+  #unreadable(path: FieldPath, name: string, cause: unknown): ToolkitError {
+    const what = `The file ${JSON.stringify(name)} cannot be read: ${messageOf(cause)}.`;
+    return this.#manifest.problem(path, what, "", { cause });
   }
-}
-
-/** A folder on the way may be a link too. @throws LinkLeadsOut, or the error of the file system */
-async function assertNoDetour(path: string, folder: string): Promise<void> {
-  const [target, root] = await Promise.all([realpath(path), realpath(folder)]);
-  if (!isInside(target, root)) throw new LinkLeadsOut();
 }

@@ -3,8 +3,8 @@ import type { ToolkitError } from "../core/error.ts";
 import type { CallContext, Tool } from "../core/item.ts";
 import type { JsonSchema } from "../core/schema/types.ts";
 import type { ToolAnnotations, ToolOptions } from "../core/tool-options.ts";
+import type { FieldPath } from "../lib/value.ts";
 import type { Environment } from "../lib/variables.ts";
-import type { FieldPath } from "../prompt/front-matter/yaml-document.ts";
 import type { ToolSpec } from "./manifest-schema.ts";
 
 // The ports of this folder: a mode makes a tool of one manifest, a kind makes many. Neither knows how manifests are found, read or followed.

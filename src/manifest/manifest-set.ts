@@ -1,7 +1,7 @@
 import { messageOf, ToolkitError } from "../core/error.ts";
 import type { Tool } from "../core/item.ts";
 import type { ReadOptions } from "../core/resource.ts";
-import { FollowedFolder } from "../resource/followed-folder.ts";
+import { FollowedFolders } from "../resource/followed-folders.ts";
 import { ManifestFolder, type PlacedManifest } from "./manifest-folder.ts";
 import type { LoadedManifest, ManifestLoader } from "./manifest-loader.ts";
 import { loadProblem } from "./manifest-problem.ts";
@@ -26,11 +26,11 @@ const maxGiven = 10_000;
 export class ManifestSet {
   readonly #origins: ManifestOrigins;
   readonly #loader: ManifestLoader;
-  readonly #folders: readonly { readonly contents: ManifestFolder; readonly followed: FollowedFolder }[];
+  readonly #contents: readonly ManifestFolder[];
+  readonly #folders: FollowedFolders;
   /** Those of the function. */
   #given: readonly PlacedManifest[] = [];
   #givenProblems: readonly Error[] = [];
-  #unread: readonly Error[] = [];
   #conflicts: readonly Error[] = [];
   #tools: ReadonlyMap<string, readonly Tool[]> = new Map();
   /** One reading begins when the last one has ended. */
@@ -40,10 +40,8 @@ export class ManifestSet {
     this.#origins = origins;
     this.#loader = loader;
     const { paths, recursive, pollMs } = origins;
-    this.#folders = paths.map((path) => {
-      const contents = new ManifestFolder(path, loader, { recursive });
-      return { contents, followed: new FollowedFolder(contents.folder, contents, { pollMs }) };
-    });
+    this.#contents = paths.map((path) => new ManifestFolder(path, loader, { recursive }));
+    this.#folders = new FollowedFolders(this.#contents, { pollMs });
   }
 
   get namespaces(): readonly string[] {
@@ -51,18 +49,17 @@ export class ManifestSet {
   }
 
   get #manifests(): readonly PlacedManifest[] {
-    return [...this.#folders.flatMap(({ contents }) => contents.manifests), ...this.#given];
+    return [...this.#contents.flatMap(({ manifests }) => manifests), ...this.#given];
   }
 
   get problems(): readonly Error[] {
-    const ofFolders = this.#folders.flatMap(({ followed }) => followed.problems);
     const ofTools = this.#manifests.flatMap(({ problems }) => problems);
-    return [...this.#unread, ...ofFolders, ...ofTools, ...this.#givenProblems, ...this.#conflicts];
+    return [...this.#folders.problems, ...ofTools, ...this.#givenProblems, ...this.#conflicts];
   }
 
   /** The paths of the manifests that were read from files. */
   get paths(): readonly string[] {
-    return this.#folders.flatMap(({ contents }) => contents.paths);
+    return this.#contents.flatMap(({ paths }) => paths);
   }
 
   toolsOf(namespace: string): readonly Tool[] {
@@ -78,32 +75,20 @@ export class ManifestSet {
 
   async #read(options: ReadOptions): Promise<void> {
     options.signal?.throwIfAborted();
-    const unread: Error[] = [];
-    for (const { followed } of this.#folders) {
-      try {
-        await followed.read(options);
-      } catch (error) {
-        options.signal?.throwIfAborted();
-        unread.push(error instanceof Error ? error : new Error(messageOf(error)));
-      }
-    }
-    this.#unread = unread;
+    await this.#folders.read(options);
     await this.#readGiven(options);
     this.#resolveNames();
   }
 
   watch(listener: () => void): () => void {
-    const ends = this.#folders.map(({ followed }) => followed.watch(listener));
-    return () => {
-      for (const end of ends) end();
-    };
+    return this.#folders.watch(listener);
   }
 
   /** Ends what the tools keep running. */
   async close(): Promise<void> {
     const given = this.#given;
     this.#given = [];
-    await Promise.all([...this.#folders.map(({ contents }) => contents.close()), closeAll(given)]);
+    await Promise.all([...this.#contents.map((each) => each.close()), closeAll(given)]);
   }
 
   async #readGiven(options: ReadOptions): Promise<void> {

@@ -1,8 +1,8 @@
 import type { z } from "zod";
 import { ToolkitError } from "../core/error.ts";
+import type { FieldPath } from "../lib/value.ts";
 import { mistakeLines, mistakesOf } from "../lib/written-mistakes.ts";
 import { parsePlacedYaml } from "../prompt/front-matter/placed-yaml.ts";
-import type { FieldPath } from "../prompt/front-matter/yaml-document.ts";
 import { fileStart } from "../prompt/prompt-problem.ts";
 import type { ParsedManifest } from "./manifest-port.ts";
 import { manifestProblem } from "./manifest-problem.ts";

@@ -4,7 +4,7 @@ import type { Tool } from "../core/item.ts";
 import { toJsonSchema, toObjectSchema } from "../core/schema/json-schema.ts";
 import type { JsonSchema } from "../core/schema/types.ts";
 import { stepsOf } from "../lib/pointer.ts";
-import { nearest } from "../lib/similar.ts";
+import { didYouMean, nearest } from "../lib/similar.ts";
 import type { ManifestExecutor, ManifestKind, ManifestRun, ManifestTool } from "./manifest-port.ts";
 import { knownToolFields, modeFields, type ToolSpec, toolSpec } from "./manifest-schema.ts";
 import { modes } from "./modes.ts";
@@ -47,9 +47,7 @@ function named(manifest: Parameters<ManifestKind<typeof toolSpec>["tools"]>[0]):
 }
 
 function unknownMode({ problem, spec, name }: ManifestTool, mode: string, modes: readonly string[]) {
-  const [near] = nearest(mode, modes, 1);
-  const hint =
-    near === undefined ? `Write one of ${modes.join(", ")}, or add it with executors.` : `Did you mean ${near}?`;
+  const hint = didYouMean(nearest(mode, modes), `Write one of ${modes.join(", ")}, or add it with executors.`);
   const path = spec.mode === undefined ? ["spec"] : ["spec", "mode"];
   return problem(path, `The tool ${name} has the mode ${JSON.stringify(mode)}, which nothing executes.`, hint);
 }
@@ -58,8 +56,7 @@ function unknownMode({ problem, spec, name }: ManifestTool, mode: string, modes:
 function assertKnownFields({ problem, spec }: ManifestTool): void {
   const unknown = Object.keys(spec).find((field) => !knownToolFields.includes(field));
   if (unknown === undefined) return;
-  const [near] = nearest(unknown, knownToolFields, 1);
-  const hint = near === undefined ? `There are ${knownToolFields.join(", ")}.` : `Did you mean ${near}?`;
+  const hint = didYouMean(nearest(unknown, knownToolFields), `There are ${knownToolFields.join(", ")}.`);
   throw problem(["spec", unknown], `There is no field ${JSON.stringify(unknown)} in spec.`, hint);
 }
 

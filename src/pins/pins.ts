@@ -4,7 +4,7 @@ import { ToolkitError } from "../core/error.ts";
 import type { Entry } from "../core/item.ts";
 import { shown } from "../core/options.ts";
 import type { Pin, PinnedKind, PinQuery, Pins, PinTarget } from "../core/pin.ts";
-import { nearest } from "../lib/similar.ts";
+import { nearest, orDidYouMean } from "../lib/similar.ts";
 import { isRecord } from "../lib/value.ts";
 import type { PinPlace } from "./pin-place.ts";
 import { type PinKeeping, PinnedContract, type PinnedContractHost } from "./pinned-contract.ts";
@@ -113,8 +113,8 @@ export class ToolkitPins implements Pins {
   #ofRef(ref: string, byRef: PinsByRef): readonly Pin[] {
     const found = byRef.get(ref);
     if (found !== undefined) return found;
-    const suggestions = nearest(ref, [...this.#contracts.keys(), ...byRef.keys()], 3);
-    const hint = suggestions.length === 0 ? "" : ` Did you mean ${suggestions.join(", ")}?`;
+    const suggestions = nearest(ref, [...this.#contracts.keys(), ...byRef.keys()]);
+    const hint = orDidYouMean(suggestions);
     const message = `There is no pin of ${shown(ref)}: no connector with the option pins has shown that yet.${hint}`;
     throw new ToolkitError("NOT_FOUND", message, { key: ref, suggestions });
   }

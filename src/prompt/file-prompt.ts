@@ -9,7 +9,7 @@ import { type Validator, validatorOf } from "../core/schema/validator.ts";
 import { describeIssues, Violation } from "../core/schema/violation.ts";
 import { digestTexts } from "../lib/canonical.ts";
 import { Turns } from "../lib/turns.ts";
-import { isRecord } from "../lib/value.ts";
+import { type FieldPath, isRecord } from "../lib/value.ts";
 import type { PromptFields } from "./front-matter/prompt-fields.ts";
 import { renderedMessages } from "./prompt-messages.ts";
 import { type Place, promptProblem } from "./prompt-problem.ts";
@@ -29,7 +29,7 @@ export interface PromptSource {
   readonly partials: ReadonlyMap<string, Template>;
   readonly limits: ReadPromptLimits;
   /** The place of a field, or of a value inside it. */
-  placeOf(path: readonly (string | number)[]): Place;
+  placeOf(path: FieldPath): Place;
 }
 
 /** A prompt that was parsed from a file. */

@@ -88,16 +88,17 @@ function textOf(bytes: Buffer, file: string): string {
 
 function unreadable(file: string, cause: unknown, maxBytes = 0): Error {
   if (cause instanceof FileTooLarge) return tooLarge(file, maxBytes, cause.bytes);
-  if (cause instanceof LinkLeadsOut) {
-    const hint = "Put the file itself there, or read the folder that it is in.";
-    return promptProblem(file, fileStart, "The file is a link that leads out of its folder.", hint, cause);
-  }
   const { code } = cause as { code?: string };
   if (code === "ENOENT" || code === "ENOTDIR") {
     const message = `There is no ${JSON.stringify(file)}: check the path.`;
     return new ToolkitError("NOT_FOUND", message, { key: file, suggestions: [] }, { cause });
   }
-  const hint = code === "EISDIR" ? "Read a folder with readPrompts." : "Check that it may be read.";
+  const hint =
+    cause instanceof LinkLeadsOut
+      ? "Put the file itself there, or read the folder that it is in."
+      : code === "EISDIR"
+        ? "Read a folder with readPrompts."
+        : "Check that it may be read.";
   return promptProblem(file, fileStart, `The file cannot be read: ${messageOf(cause)}.`, hint, cause);
 }
 

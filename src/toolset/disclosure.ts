@@ -1,6 +1,6 @@
 import { ToolkitError } from "../core/error.ts";
 import type { CallOptions } from "../core/session.ts";
-import { nearest } from "../lib/similar.ts";
+import { didYouMean, nearest } from "../lib/similar.ts";
 import { isRecord } from "../lib/value.ts";
 import { resource } from "../resource/resource-factory.ts";
 import { type DisclosurePlan, describeTool, searchTool } from "./disclosure-plan.ts";
@@ -92,8 +92,8 @@ export async function foundTools(
 
 /** The error for a name that no tool has, with the names that are like it. It is for the model that gave the name. */
 export function noSuchTool(name: string, names: Iterable<string>): ToolkitError<"NOT_FOUND"> {
-  const suggestions = nearest(name, names, 3);
-  const hint = suggestions.length === 0 ? "Search for it." : `Did you mean ${suggestions.join(", ")}?`;
+  const suggestions = nearest(name, names);
+  const hint = didYouMean(suggestions, "Search for it.");
   return new ToolkitError("NOT_FOUND", `There is no tool "${name}". ${hint}`, { key: name, suggestions });
 }
 

@@ -7,7 +7,7 @@ import type { OptionNames } from "../core/options.ts";
 import type { StandingRule } from "../core/policy.ts";
 import type { CallOptions } from "../core/session.ts";
 import { isGlob } from "../lib/glob.ts";
-import { nearest } from "../lib/similar.ts";
+import { nearest, orDidYouMean } from "../lib/similar.ts";
 import type { ToolEntry } from "./toolset-types.ts";
 
 /** The tools that one model run may use. A name that nothing has is `NOT_FOUND`; a glob may fit nothing. */
@@ -194,9 +194,8 @@ export function isExclusive(entry: ToolEntry): boolean {
 
 function noTool(list: string, key: string, entries: readonly ToolEntry[]): ToolkitError<"NOT_FOUND"> {
   const refs = entries.map(({ ref }) => ref);
-  const suggestions = nearest(key, refs, 3);
-  const hint = suggestions.length === 0 ? "" : ` Did you mean ${suggestions.map((ref) => `\`${ref}\``).join(", ")}?`;
-  const message = `${list} names ${JSON.stringify(key)}: there is no such tool or prompt.${hint}`;
+  const suggestions = nearest(key, refs);
+  const message = `${list} names ${JSON.stringify(key)}: there is no such tool or prompt.${orDidYouMean(suggestions)}`;
   return new ToolkitError("NOT_FOUND", message, { key, suggestions });
 }
 

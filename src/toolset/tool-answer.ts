@@ -2,7 +2,7 @@ import { messageOf, ToolkitError } from "../core/error.ts";
 import type { Content } from "../core/resource.ts";
 import type { CallReport } from "../core/session.ts";
 import { systemClock } from "../lib/clock.ts";
-import { nearest } from "../lib/similar.ts";
+import { didYouMean, nearest } from "../lib/similar.ts";
 import { isRecord } from "../lib/value.ts";
 import { stripInvisible } from "../lib/visible-text.ts";
 import type { KnownCall } from "./run-policy.ts";
@@ -39,8 +39,8 @@ export function refused(known: KnownCall, isForced: boolean, error: ToolkitError
 
 /** The answer of a call that names no tool. */
 export function notFound({ id, name }: ToolCall, aliases: readonly string[]): ToolAnswer {
-  const suggestions = nearest(name, aliases, 3);
-  const hint = suggestions.length > 0 ? `Did you mean ${suggestions.join(", ")}?` : `There are ${few(aliases)}.`;
+  const suggestions = nearest(name, aliases);
+  const hint = didYouMean(suggestions, `There are ${few(aliases)}.`);
   const message = `There is no tool "${name}". ${aliases.length === 0 ? "There are no tools." : hint}`;
   const error = new ToolkitError("NOT_FOUND", message, { key: name, suggestions }, { phase: "resolve" });
   return notRun({ id, name }, error);

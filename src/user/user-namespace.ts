@@ -20,7 +20,7 @@ import type {
   UserVersion,
   UserWriteOptions,
 } from "../core/user.ts";
-import { nearest } from "../lib/similar.ts";
+import { nearest, orDidYouMean } from "../lib/similar.ts";
 import { loadResource } from "../resource/handle.ts";
 import { exportFolder } from "./folder/export-folder.ts";
 import { importFolder } from "./folder/import-folder.ts";
@@ -255,9 +255,9 @@ async function notFound(
 ): Promise<ToolkitError<"NOT_FOUND">> {
   await user.ready(signal).catch(() => signal?.throwIfAborted());
   const refs = user.namespace.sorted(collection).map(({ ref }) => ref);
-  const suggestions = nearest(key, refs, 3);
+  const suggestions = nearest(key, refs);
   const what = version === undefined ? "" : `version ${version} of a `;
-  const near = version === undefined && suggestions.length > 0 ? ` Did you mean ${suggestions.join(", ")}?` : "";
+  const near = version === undefined ? orDidYouMean(suggestions) : "";
   const message = `There is no ${what}${collection} ${JSON.stringify(key)} in user.${near}`;
   return new ToolkitError("NOT_FOUND", message, { key, suggestions });
 }

@@ -6,10 +6,9 @@ import type { JsonSchema } from "../core/schema/types.ts";
 import { validatorOf } from "../core/schema/validator.ts";
 import { Violation } from "../core/schema/violation.ts";
 import { pointerTo, stepsOf } from "../lib/pointer.ts";
-import { nearest } from "../lib/similar.ts";
-import { isRecord } from "../lib/value.ts";
+import { didYouMean, nearest } from "../lib/similar.ts";
+import { type FieldPath, isRecord } from "../lib/value.ts";
 import type { Mistake } from "../lib/written-mistakes.ts";
-import type { FieldPath } from "../prompt/front-matter/yaml-document.ts";
 import { InputShape } from "../prompt/lint/input-shape.ts";
 import { listsOf, type TemplateUse } from "./check-workflow.ts";
 import type { ParsedWorkflow } from "./parse-workflow.ts";
@@ -105,9 +104,8 @@ function absentParts(use: TemplateUse, shapes: ResultShapes): readonly Mistake[]
     for (const read of paths.read) {
       const absent = shapes.absent(read, use.scope);
       if (absent === undefined) continue;
-      const [near] = nearest(absent.name, absent.names, 1);
       const names = absent.names.length === 0 ? "It has no names." : `There are ${absent.names.join(", ")}.`;
-      const hint = near === undefined ? names : `Did you mean ${near}?`;
+      const hint = didYouMean(nearest(absent.name, absent.names), names);
       return [
         {
           path: [...use.path, ...path],
@@ -229,8 +227,7 @@ function unknownOpen(input: JsonSchema, open: ReadonlySet<string>, path: FieldPa
   return [...open].flatMap((name) => {
     const found = shape.findUndescribed([name]);
     if (found === undefined || !found.isClosed) return [];
-    const [near] = nearest(name, found.names, 1);
-    const hint = near === undefined ? `It takes ${found.names.join(", ")}.` : `Did you mean ${near}?`;
+    const hint = didYouMean(nearest(name, found.names), `It takes ${found.names.join(", ")}.`);
     return [
       {
         path: [...path, name],

@@ -1,11 +1,11 @@
 import { ToolkitError } from "../core/error.ts";
 import { toJsonSchema, toObjectSchema } from "../core/schema/json-schema.ts";
 import { stepsOf } from "../lib/pointer.ts";
-import { nearest } from "../lib/similar.ts";
+import { didYouMean, nearest } from "../lib/similar.ts";
 import { Turns } from "../lib/turns.ts";
+import type { FieldPath } from "../lib/value.ts";
 import { wayBetween } from "../lib/way-between.ts";
 import type { Mistake } from "../lib/written-mistakes.ts";
-import type { FieldPath } from "../prompt/front-matter/yaml-document.ts";
 import { actionNames, defaultElement, type Workflow, type WorkflowStep } from "./workflow-definition.ts";
 import { InvalidTemplate, type ParsedTemplate, parseTemplate, referencesOf } from "./workflow-template.ts";
 
@@ -200,10 +200,9 @@ class WorkflowWalk {
   #checkRoot(root: string, path: FieldPath, { scope }: TemplateUse): void {
     const names = ["input", "steps", ...scope.elements.keys(), ...(scope.elements.size > 0 ? ["index"] : [])];
     if (names.includes(root)) return;
-    const [near] = nearest(root, names, 1);
-    const hint = this.#known.has(root) ? `steps.${root}` : near;
-    const meant = hint === undefined ? `There are ${names.join(", ")}.` : `Did you mean ${hint}?`;
-    this.#refuse(path, `There is no ${JSON.stringify(root)} to refer to. ${meant}`);
+    const near = this.#known.has(root) ? [`steps.${root}`] : nearest(root, names);
+    const hint = didYouMean(near, `There are ${names.join(", ")}.`);
+    this.#refuse(path, `There is no ${JSON.stringify(root)} to refer to. ${hint}`);
   }
 
   #want(step: string | undefined, id: string): void {
@@ -214,10 +213,9 @@ class WorkflowWalk {
 
   #whyMissing({ scope, step }: TemplateUse, id: string): string {
     if (!this.#known.has(id)) {
-      const [near] = nearest(id, scope.steps.keys(), 1);
       const known =
         scope.steps.size === 0 ? "There is none before this one." : `There are ${[...scope.steps.keys()].join(", ")}.`;
-      return `There is no step ${JSON.stringify(id)}. ${near === undefined ? known : `Did you mean ${near}?`}`;
+      return `There is no step ${JSON.stringify(id)}. ${didYouMean(nearest(id, scope.steps.keys()), known)}`;
     }
     if (step?.id === id) return `The step ${id} refers to its own result, which is there only in its output.`;
     const cycle = step === undefined ? undefined : wayBetween(id, step.id, (each) => this.#wanted.get(each) ?? []);

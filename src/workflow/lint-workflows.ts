@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { messageOf, ToolkitError } from "../core/error.ts";
+import type { FieldPath } from "../lib/value.ts";
 import type { Mistake } from "../lib/written-mistakes.ts";
-import type { FieldPath } from "../prompt/front-matter/yaml-document.ts";
 import { Findings } from "../prompt/lint/lint-findings.ts";
 import type { LintReport } from "../prompt/lint/lint-prompts.ts";
 import { fileStart, type Place } from "../prompt/prompt-problem.ts";

@@ -1,6 +1,6 @@
 import type { Definition } from "../core/definition.ts";
 import type { JsonSchema } from "../core/schema/types.ts";
-import type { SelectedPath } from "../lib/json-select/selected-paths.ts";
+import type { FieldPath } from "../lib/value.ts";
 import { InputShape } from "../prompt/lint/input-shape.ts";
 import { eachEntry } from "../prompt/template/template-uses.ts";
 import type { TemplateScope } from "./check-workflow.ts";
@@ -36,7 +36,7 @@ export class ResultShapes {
   }
 
   /** The first part of a path that its value does not have; undefined where it may have all. */
-  absent(path: SelectedPath, scope: TemplateScope): AbsentPart | undefined {
+  absent(path: FieldPath, scope: TemplateScope): AbsentPart | undefined {
     const found = this.#find(path, scope);
     const end = found?.shape.findUndescribed(found.steps);
     if (found === undefined || end === undefined) return undefined;
@@ -47,7 +47,7 @@ export class ResultShapes {
   }
 
   /** The types of the value at the end of a path; undefined where they are not known. */
-  types(path: SelectedPath | undefined, scope: TemplateScope): readonly string[] | undefined {
+  types(path: FieldPath | undefined, scope: TemplateScope): readonly string[] | undefined {
     if (path?.length === 1 && path[0] === "index" && scope.elements.size > 0) return ["integer"];
     const [root, id, ...rest] = path ?? [];
     const step = root === "steps" && rest.length === 0 ? scope.steps.get(String(id)) : undefined;
@@ -56,7 +56,7 @@ export class ResultShapes {
     return found?.shape.typesAt(found.steps);
   }
 
-  #find(path: SelectedPath, scope: TemplateScope): DescribedValue | undefined {
+  #find(path: FieldPath, scope: TemplateScope): DescribedValue | undefined {
     const [root, ...rest] = path.map((step) =>
       typeof step === "number" ? (step < 0 ? eachEntry : String(step)) : step,
     );

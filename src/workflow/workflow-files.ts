@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
-import { messageOf, ToolkitError } from "../core/error.ts";
+import { ToolkitError } from "../core/error.ts";
 import { assertOptionNames, invalidOption, type OptionNames } from "../core/options.ts";
+import type { FieldPath } from "../lib/value.ts";
 import { wayBetween } from "../lib/way-between.ts";
-import type { FieldPath } from "../prompt/front-matter/yaml-document.ts";
-import { FollowedFolder } from "../resource/followed-folder.ts";
+import { FollowedFolders } from "../resource/followed-folders.ts";
 import { callsOf } from "./check-targets.ts";
 import type { ParsedWorkflow } from "./parse-workflow.ts";
 import type { Workflow } from "./workflow-definition.ts";
@@ -56,40 +56,29 @@ export function workflowFiles(paths: string | readonly string[], options: Workfl
 
 /** The workflows of several files and folders. */
 class WorkflowFiles {
-  readonly #folders: readonly { readonly contents: WorkflowFolder; readonly followed: FollowedFolder }[];
+  readonly #contents: readonly WorkflowFolder[];
+  readonly #folders: FollowedFolders;
   #others: readonly Error[] = [];
 
   constructor(paths: readonly string[], pollMs: number) {
-    this.#folders = paths.map((path) => {
-      const contents = new WorkflowFolder(resolve(path));
-      return { contents, followed: new FollowedFolder(contents.folder, contents, { pollMs }) };
-    });
+    this.#contents = paths.map((path) => new WorkflowFolder(resolve(path)));
+    this.#folders = new FollowedFolders(this.#contents, { pollMs });
   }
 
   get problems(): readonly Error[] {
-    return [...this.#folders.flatMap(({ followed }) => followed.problems), ...this.#others];
+    return [...this.#folders.problems, ...this.#others];
   }
 
   /** Reads what changed. What cannot be read keeps what was known. */
   async list(): Promise<readonly Workflow[]> {
-    const unread: Error[] = [];
-    for (const { followed } of this.#folders) {
-      try {
-        await followed.read({});
-      } catch (error) {
-        unread.push(error instanceof Error ? error : new Error(messageOf(error)));
-      }
-    }
-    const { kept, problems } = comparedWithEachOther(this.#folders.flatMap(({ contents }) => contents.workflows));
-    this.#others = [...unread, ...problems];
+    await this.#folders.read({});
+    const { kept, problems } = comparedWithEachOther(this.#contents.flatMap(({ workflows }) => workflows));
+    this.#others = problems;
     return kept.map(({ workflow }) => workflow);
   }
 
   watch(listener: () => void): () => void {
-    const ends = this.#folders.map(({ followed }) => followed.watch(listener));
-    return () => {
-      for (const end of ends) end();
-    };
+    return this.#folders.watch(listener);
   }
 }
 

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { basename, dirname, join } from "node:path";
 import { messageOf, ToolkitError } from "../core/error.ts";
-import { FileTooLarge, LinkLeadsOut, readBounded } from "../lib/bounded-file.ts";
+import { readBounded } from "../lib/bounded-file.ts";
 import type { WantedFiles } from "../lib/folder-scan.ts";
 import type { FolderContents } from "../resource/followed-folder.ts";
 import { maxWorkflowBytes, type ParsedWorkflow, parseWorkflow } from "./parse-workflow.ts";
@@ -102,11 +102,6 @@ export class WorkflowFolder implements FolderContents {
 }
 
 function unreadable(path: string, cause: unknown): Error {
-  const why =
-    cause instanceof FileTooLarge
-      ? `it has ${cause.bytes} bytes, and may have ${maxWorkflowBytes}`
-      : cause instanceof LinkLeadsOut
-        ? "it is a link that leads out of its folder"
-        : messageOf(cause);
-  return new ToolkitError("INVALID_WORKFLOW", `${path}: It cannot be read: ${why}.`, { file: path }, { cause });
+  const message = `${path}: It cannot be read: ${messageOf(cause)}.`;
+  return new ToolkitError("INVALID_WORKFLOW", message, { file: path }, { cause });
 }

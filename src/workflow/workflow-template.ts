@@ -3,8 +3,7 @@ import { InvalidSelection, writeJson } from "../lib/json-select/select-value.ts"
 import { type SelectedPaths, selectedPaths } from "../lib/json-select/selected-paths.ts";
 import type { StepBudget } from "../lib/step-budget.ts";
 import { Turns } from "../lib/turns.ts";
-import { isRecord } from "../lib/value.ts";
-import type { FieldPath } from "../prompt/front-matter/yaml-document.ts";
+import { type FieldPath, isRecord } from "../lib/value.ts";
 
 /** A `${...}` of a template. */
 export interface TemplateReference {

@@ -6,11 +6,13 @@ import type { Content } from "../../src/core/resource.ts";
 import type { Progress } from "../../src/core/session.ts";
 import { resource } from "../../src/resource/resource-factory.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
-import { until } from "../e2e/support.ts";
 import { failure, rejection } from "../support/failure.ts";
+import { until } from "../support/until.ts";
 import { verifies } from "../support/verifies.ts";
 import type { AgentOptions } from "./fixture/agent.ts";
-import { agent, open } from "./support.ts";
+import { agents } from "./support.ts";
+
+const { agent, open } = agents();
 
 async function connected(target: string, options: A2aOptions = {}, delegate: Delegate = {}): Promise<Toolkit> {
   const toolkit = new Toolkit({ delegate });

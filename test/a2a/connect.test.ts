@@ -5,10 +5,12 @@ import { type A2aOptions, a2a, type CardKey } from "../../src/a2a/index.ts";
 import type { AddConnectorOptions } from "../../src/connection/connect-options.ts";
 import type { Connection } from "../../src/core/connection.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
-import { until } from "../e2e/support.ts";
 import { failure } from "../support/failure.ts";
+import { until } from "../support/until.ts";
 import { verifies } from "../support/verifies.ts";
-import { agent, open } from "./support.ts";
+import { agents } from "./support.ts";
+
+const { agent, open } = agents();
 
 async function added(
   target: string,

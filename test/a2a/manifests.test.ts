@@ -1,20 +1,18 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, expect } from "vitest";
+import { expect } from "vitest";
 import { a2aExecutor } from "../../src/a2a/index.ts";
 import { ConfiguredToolkit } from "../../src/config/configured-toolkit.ts";
 import { readConfig } from "../../src/config/read-config.ts";
 import { registerWith } from "../../src/manifest/index.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
+import { closedAfterEach } from "../support/closed-after-each.ts";
 import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
 import { startAgent } from "./fixture/agent.ts";
 
-const open: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of open.splice(0).reverse()) await close();
-});
+const open = closedAfterEach();
 
 async function agent() {
   const started = await startAgent({ token: "token-of-a-manifest" });

@@ -10,8 +10,8 @@ import { afterAll, beforeAll, describe, expect } from "vitest";
 import { a2a, type CardKey } from "../../src/a2a/index.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { installPythonPeer } from "../bench/peer.ts";
-import { until } from "../e2e/support.ts";
 import { rejection } from "../support/failure.ts";
+import { until } from "../support/until.ts";
 import { verifies } from "../support/verifies.ts";
 
 const pair = generateKeyPairSync("ec", { namedCurve: "P-256" });

@@ -2,22 +2,20 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { afterEach, describe, expect } from "vitest";
+import { describe, expect } from "vitest";
 import { type A2aOptions, a2a } from "../../src/a2a/index.ts";
 import type { AddConnectorOptions } from "../../src/connection/connect-options.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
-import { until } from "../e2e/support.ts";
 import { contextOf, never, RecordingHost } from "../mcp/fixture/host.ts";
 import { listen } from "../mcp/fixture/http.ts";
 import { Child } from "../support/child.ts";
+import { closedAfterEach } from "../support/closed-after-each.ts";
 import { failure } from "../support/failure.ts";
+import { until } from "../support/until.ts";
 import { verifies } from "../support/verifies.ts";
 import { startAgent } from "./fixture/agent.ts";
 
-const open: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of open.splice(0).reverse()) await close();
-});
+const open = closedAfterEach();
 
 async function folder(): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), "toolweave-a2a-"));

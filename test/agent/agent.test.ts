@@ -33,7 +33,7 @@ describe("an agent", () => {
     for (const asked of [toolkit.call("slip"), assistant.generate("Hi", { tools: ["forcast"] })]) {
       await expect(asked).rejects.toMatchObject({
         code: "NOT_FOUND",
-        message: expect.stringMatching(/^tools names "forcast": There is no .* Did you mean `builtin.forecast`\?$/),
+        message: expect.stringMatching(/^tools names "forcast": There is no .* Did you mean "builtin.forecast"\?$/),
         details: { suggestions: ["builtin.forecast"] },
       });
     }

@@ -65,7 +65,7 @@ describe("what is chosen", () => {
     const models = new Models(options);
     const error = await failure(models.choose({ model: "acme/bug" }));
     expect(error).toMatchObject({ code: "NOT_FOUND", details: { key: "acme/bug", suggestions: ["acme/big"] } });
-    expect(error.message).toMatch(/Did you mean `acme\/big`\? There are acme\/big, acme\/small, anthropic\/\*, google/);
+    expect(error.message).toMatch(/Did you mean "acme\/big"\? There are acme\/big, acme\/small, anthropic\/\*, google/);
     const typo = await failure(models.choose({ provider: "antropic", model: "claude-x" }));
     expect(typo.details).toMatchObject({ suggestions: ["anthropic/claude-x"] });
     for (const wanted of [{ provider: "nobody" }, { model: "nobody/x" }, { provider: "toString", model: "x" }]) {
@@ -123,7 +123,7 @@ describe("options that are refused", () => {
       { models: { acme: { url: "http://me:s3cr3t@x/v1" } } },
       /^(?!.*s3cr3t).*without a user name and a password/,
     ],
-    ["a server with a slip", { models: { acme: { url: "http://x", apikey: "k" } } }, /Did you mean apiKey/],
+    ["a server with a slip", { models: { acme: { url: "http://x", apikey: "k" } } }, /Did you mean "apiKey"/],
     [
       "a default there is not",
       { defaultModel: "nobody/x" },

@@ -69,7 +69,7 @@ describe("what the model is told of a call", () => {
     ["that succeeds", { name: "double", input: { n: 4 } }, "ok", /^\{"doubled":8\}$/],
     ["that throws", { name: "breaks" }, "failed", /^Failed \(TOOL_FAILED\): .*the disk is full/],
     ["whose outcome is unknown", { name: "unsure" }, "failed", /OUTCOME_UNKNOWN.*lost after sending/],
-    ["of a tool there is not", { name: "dubble", input: { n: 1 } }, "failed", /NOT_FOUND.*Did you mean double/],
+    ["of a tool there is not", { name: "dubble", input: { n: 1 } }, "failed", /NOT_FOUND.*Did you mean "double"/],
     [
       "with a number that none can hold",
       { name: "double", input: '{"n":1e400}' },

@@ -159,6 +159,7 @@ describe("a span", () => {
     const toolkit = new Toolkit();
     toolkit.addSource("slow", { tool: () => listed.promise });
     const call = toolkit.call("slow.late");
+    // The wait is the subject: spans have the time of the process, which no test advances.
     setTimeout(() => listed.resolve([tool("late")]), 30);
     await call;
     const { duration } = recorded.span("execute_tool late");

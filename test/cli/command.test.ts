@@ -23,7 +23,7 @@ describe("a folder with a configuration", () => {
       expect(written).toContain("- --flag");
       expect(written).toContain("\n# Folders of prompt files.");
       expect((await folder.run(["add", "hand", "https://host/mcp"])).code).toBe(2);
-      expect((await folder.run(["remove", "hnd"])).stderr).toContain("Did you mean hand?");
+      expect((await folder.run(["remove", "hnd"])).stderr).toContain('Did you mean "hand"?');
       expect((await folder.run(["remove", "hand"])).code).toBe(0);
       await folder.write("toolweave.yaml", handConfig);
       const listed = await folder.run(["list"]);
@@ -58,7 +58,7 @@ describe("a folder with a configuration", () => {
         4, 3, 0,
       ]);
       const misspelt = await folder.run(["call", "greet", "nam=Ada"]);
-      expect([misspelt.code, misspelt.stderr]).toEqual([2, "greet has no field nam. Did you mean name?\n"]);
+      expect([misspelt.code, misspelt.stderr]).toEqual([2, 'greet has no field nam. Did you mean "name"?\n']);
       const partly = await folder.run(["call", "greet", "name=Ada", "times=often"]);
       expect([partly.code, partly.stderr]).toEqual([2, expect.stringMatching(/\/times must be integer/)]);
       const failed = await folder.run(["call", "fail", "--json"]);
@@ -130,7 +130,7 @@ describe("a folder with a configuration", () => {
     async () => {
       await folder.write("toolweave.yaml", "connector: {}\ntimeout: 5\n");
       const twice = await folder.run(["doctor"]);
-      expect(twice.stdout).toMatch(/Did you mean connectors\?\n {6}toolweave\.yaml:2:1 .*\n1 thing is wrong/);
+      expect(twice.stdout).toMatch(/Did you mean "connectors"\?\n {6}toolweave\.yaml:2:1 .*\n1 thing is wrong/);
       await folder.write("toolweave.yaml", 'connectors: { every: { command: "no-program server.js" } }\n');
       const spaced = await folder.run(["doctor"]);
       expect(spaced.stdout).toContain(

@@ -5,17 +5,15 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { Toolkit } from "../../src/index.ts";
+import { closedAfterEach } from "../support/closed-after-each.ts";
 import { verifies } from "../support/verifies.ts";
 import { commandArgs, commandFolder, handConfig } from "./support.ts";
 
 const folder = commandFolder();
 const limitMs = 240_000;
-const ends: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const end of ends.splice(0).reverse()) await end();
-});
+const ends = closedAfterEach();
 
 const env = () => ({ XDG_RUNTIME_DIR: folder.path });
 const run = (...args: readonly string[]) => folder.run(args, { env: env() });

@@ -14,7 +14,7 @@ describe("a configuration that is wrong", () => {
     async () => {
       await folder.write("toolweave.yaml", "# mine\nconnectors:\n  good: https://a/mcp\n  bad: { comand: node }\n");
       expect((await folder.run(["list"])).code).toBe(2);
-      expect((await folder.run(["remove", "bda"])).stderr).toContain("Did you mean bad?");
+      expect((await folder.run(["remove", "bda"])).stderr).toContain('Did you mean "bad"?');
       const removed = await folder.run(["remove", "bad"]);
       expect([removed.code, removed.stderr]).toEqual([0, ""]);
       expect(await readFile(join(folder.path, "toolweave.yaml"), "utf8")).toBe(
@@ -105,7 +105,7 @@ verifies(
     const { code, stdout } = await folder.run(["doctor"]);
     expect(code).toBe(1);
     expect(stdout).toMatch(
-      /wrong manifests: .*tools\.yaml:3:\d+: There is no field "mod" in spec\. Did you mean mode\?/,
+      /wrong manifests: .*tools\.yaml:3:\d+: There is no field "mod" in spec\. Did you mean "mode"\?/,
     );
   },
   limitMs,

@@ -143,7 +143,7 @@ verifies(
     await folder.write("toolweave.yaml", `manifests: [tool.yaml]\nconnectors: { dead: ${dead} }\n`);
     const served = await folder.run(["serve"]);
     expect(served.code).toBe(0);
-    expect(served.stderr).toMatch(/tool\.yaml:4:10: There is no field "modee" in spec\. Did you mean mode\?\n/);
+    expect(served.stderr).toMatch(/tool\.yaml:4:10: There is no field "modee" in spec\. Did you mean "mode"\?\n/);
     expect(served.stderr).toContain("dead is not connected");
     expect(served.stderr).not.toMatch(/\n? {4}at /);
   },

@@ -7,18 +7,16 @@ import { readConfig } from "../../src/config/read-config.ts";
 import { startAgent } from "../a2a/fixture/agent.ts";
 import { begin, ending, said } from "../agent/model/messages-support.ts";
 import { wireServer } from "../agent/model/support.ts";
+import { closedAfterEach } from "../support/closed-after-each.ts";
 import { child, server } from "../support/hand-server.ts";
 import { verifies } from "../support/verifies.ts";
 
 let folder = "";
-const ends: (() => unknown)[] = [];
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "toolweave-follow-"));
 });
-afterEach(async () => {
-  for (const end of ends.splice(0).reverse()) await end();
-  await rm(folder, { recursive: true, force: true });
-});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+const ends = closedAfterEach();
 
 const hand = JSON.stringify(child(server('if (m.method === "tools/list") send({ id: m.id, result: { tools: [] } });')));
 

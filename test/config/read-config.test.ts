@@ -43,12 +43,12 @@ promts: []
 models: { providers: { local: { url: "http://localhost/v1", hedaers: {} } } }
 `;
     expect(await mistakes("toolweave.yaml", text)).toEqual([
-      'toolweave.yaml:3:5 There is no field "comand" in connectors.files. Did you mean command?',
+      'toolweave.yaml:3:5 There is no field "comand" in connectors.files. Did you mean "command"?',
       "toolweave.yaml:4:12 connectors.files.args.0 must be a text, and is 1.",
-      'toolweave.yaml:5:5 connectors.files.trust must be standard, untrusted, and is "untrustd". Did you mean untrusted?',
+      'toolweave.yaml:5:5 connectors.files.trust must be standard, untrusted, and is "untrustd". Did you mean "untrusted"?',
       "toolweave.yaml:6:3 connectors.far must be a text or fields by name, and is 5.",
-      'toolweave.yaml:7:1 There is no field "promts". Did you mean prompts?',
-      'toolweave.yaml:8:61 There is no field "hedaers" in models.providers.local. Did you mean headers?',
+      'toolweave.yaml:7:1 There is no field "promts". Did you mean "prompts"?',
+      'toolweave.yaml:8:61 There is no field "hedaers" in models.providers.local. Did you mean "headers"?',
     ]);
     expect(await mistakes("toolweave.jsonc", '{\n  // a comment\n  "store": 4,\n}')).toEqual([
       "toolweave.jsonc:3:3 store must be a text, and is 4.",

@@ -5,17 +5,15 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect } from "vitest";
 import { ConfiguredToolkit } from "../../src/config/configured-toolkit.ts";
 import { readConfig } from "../../src/config/read-config.ts";
+import { closedAfterEach } from "../support/closed-after-each.ts";
 import { verifies } from "../support/verifies.ts";
 
 let folder = "";
-const ends: (() => unknown)[] = [];
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "toolweave-config-"));
 });
-afterEach(async () => {
-  for (const end of ends.splice(0).reverse()) await end();
-  await rm(folder, { recursive: true, force: true });
-});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+const ends = closedAfterEach();
 
 async function configured(text: string): Promise<ConfiguredToolkit> {
   await writeFile(join(folder, "toolweave.yaml"), text);
@@ -62,9 +60,13 @@ verifies(["X1", "W3"], "a mistake in a workflow of a configuration is named with
     [
       "tool: fs.stat",
       "tol: fs.stat",
-      /^toolweave\.yaml:6:21 There is no field "tol" in workflows\.1\.steps\.0\. Did you mean tool\?/,
+      /^toolweave\.yaml:6:21 There is no field "tol" in workflows\.1\.steps\.0\. Did you mean "tool"\?/,
     ],
-    ["steps.stat.bytes", "steps.stats.bytes", /^toolweave\.yaml:7:15 There is no step "stats"\. Did you mean stat\?$/],
+    [
+      "steps.stat.bytes",
+      "steps.stats.bytes",
+      /^toolweave\.yaml:7:15 There is no step "stats"\. Did you mean "stat"\?$/,
+    ],
     [
       "id: stat",
       "id: stat, run: x",

@@ -389,7 +389,7 @@ describe("the connectors of a toolkit", () => {
     expect((await failure(bench.toolkit.lookup("weather.forecast"))).message).toContain(
       "`weather` is not connected: no answer from fake within 30000 ms, next attempt in 4 s.",
     );
-    expect((await failure(bench.toolkit.lookup("forecats"))).message).toContain("Did you mean `near.forecast`?");
+    expect((await failure(bench.toolkit.lookup("forecats"))).message).toContain('Did you mean "near.forecast"?');
   });
 
   describe("log", () => {

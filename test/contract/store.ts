@@ -263,6 +263,7 @@ export function storeContract(
       for (const key of ["one", "two", "three"]) {
         await put(key, key, { bytes });
         await store.delete({ ...greet, key });
+        // The oldest goes first, by the clock of the store: the three must not be removed in one millisecond.
         await new Promise((done) => setTimeout(done, 2));
       }
       const kept = async (key: string) => (await store.history({ ...greet, key })).records.length;

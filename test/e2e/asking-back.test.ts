@@ -1,8 +1,9 @@
 import { expect } from "vitest";
 import type { ElicitRequest, SampleRequest } from "../../src/core/interaction.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
+import { until } from "../support/until.ts";
 import { verifies } from "../support/verifies.ts";
-import { everything, freePort, ListeningChild, until } from "./support.ts";
+import { everything, freePort, ListeningChild } from "./support.ts";
 
 for (const transport of ["stdio", "streamableHttp", "sse"] as const) {
   verifies("M10", `server-everything over ${transport} asks a person and a model, and tells of changes`, async () => {

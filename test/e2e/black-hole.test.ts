@@ -5,8 +5,9 @@ import { afterEach, describe, expect } from "vitest";
 import type { ConnectorTarget } from "../../src/core/target.ts";
 import { faultyServer } from "../../src/testing/index.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
+import { until } from "../support/until.ts";
 import { verifies } from "../support/verifies.ts";
-import { freePort, ListeningChild, until } from "./support.ts";
+import { freePort, ListeningChild } from "./support.ts";
 
 /**
  * The promise: so long after the network is back, all works. A machine that is busy with other work gets more time, by the time that it took

@@ -15,8 +15,9 @@ import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { listen } from "../mcp/fixture/http.ts";
 import { createFixture } from "../mcp/fixture/server.ts";
 import { failure, rejection } from "../support/failure.ts";
+import { until } from "../support/until.ts";
 import { verifies } from "../support/verifies.ts";
-import { everything, filesystem, freePort, isAlive, ListeningChild, memory, until } from "./support.ts";
+import { everything, filesystem, freePort, isAlive, ListeningChild, memory } from "./support.ts";
 
 const fixtureChild = fileURLToPath(new URL("../mcp/fixture/stdio.ts", import.meta.url));
 const service = fileURLToPath(new URL("fixture/service.ts", import.meta.url));

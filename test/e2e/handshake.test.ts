@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
+import { until } from "../support/until.ts";
 import { verifies } from "../support/verifies.ts";
-import { until } from "./support.ts";
 
 verifies(
   ["M8", "M13"],

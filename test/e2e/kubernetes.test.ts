@@ -6,9 +6,10 @@ import type { Connection } from "../../src/core/connection.ts";
 import type { ToolkitEvent } from "../../src/core/event.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { failure } from "../support/failure.ts";
+import { until } from "../support/until.ts";
 import { verifies } from "../support/verifies.ts";
 import { kubeconfig, kubernetes, ListeningKubernetes } from "./fixture/kubernetes.ts";
-import { runningIn, until } from "./support.ts";
+import { runningIn } from "./support.ts";
 
 // A server that shares no line of code with ours, nor with the SDK ours is built on.
 describe("kubernetes-mcp-server, written in Go,", () => {

@@ -2,8 +2,8 @@ import { expect } from "vitest";
 import type { LogEntry } from "../../src/core/session.ts";
 import { faultyServer } from "../../src/testing/index.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
+import { until } from "../support/until.ts";
 import { verifies } from "../support/verifies.ts";
-import { until } from "./support.ts";
 
 verifies(
   "M10",

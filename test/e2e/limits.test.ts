@@ -6,8 +6,8 @@ import { defineTool } from "../../src/core/tool.ts";
 import { type FaultName, type FaultyServer, type FaultyServerOptions, faultyServer } from "../../src/testing/index.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { failure } from "../support/failure.ts";
+import { until } from "../support/until.ts";
 import { verifies } from "../support/verifies.ts";
-import { until } from "./support.ts";
 
 const ways = ["in-memory", "stdio", "http as json", "http as events"] as const;
 type Way = (typeof ways)[number];

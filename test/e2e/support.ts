@@ -8,15 +8,6 @@ export const everything = fileURLToPath(import.meta.resolve("@modelcontextprotoc
 export const filesystem = fileURLToPath(import.meta.resolve("@modelcontextprotocol/server-filesystem/dist/index.js"));
 export const memory = fileURLToPath(import.meta.resolve("@modelcontextprotocol/server-memory/dist/index.js"));
 
-/** Resolves when the condition holds; looked at again and again. */
-export async function until(condition: () => unknown, timeoutMs = 20_000, what = condition.toString()): Promise<void> {
-  const end = performance.now() + timeoutMs;
-  while (!(await condition())) {
-    if (performance.now() > end) throw new Error(`It did not come true within ${timeoutMs} ms: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
-
 /** A port of this machine nobody listens on. */
 export async function freePort(): Promise<number> {
   const server = createServer();

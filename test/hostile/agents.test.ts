@@ -1,22 +1,20 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { afterEach, describe, expect } from "vitest";
+import { describe, expect } from "vitest";
 import { type A2aOptions, a2a } from "../../src/a2a/index.ts";
 import type { AddConnectorOptions } from "../../src/connection/connect-options.ts";
 import type { Connection } from "../../src/core/connection.ts";
 import type { Delegate } from "../../src/core/delegate.ts";
 import { ToolkitError } from "../../src/core/error.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
-import { until } from "../e2e/support.ts";
 import { listen } from "../mcp/fixture/http.ts";
+import { closedAfterEach } from "../support/closed-after-each.ts";
 import { failure, rejection } from "../support/failure.ts";
 import { randomOf } from "../support/random.ts";
+import { until } from "../support/until.ts";
 import { verifies } from "../support/verifies.ts";
 import { agentFuzz } from "./fuzz/agents.ts";
 
-const open: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of open.splice(0).reverse()) await close();
-});
+const open = closedAfterEach();
 
 interface Rpc {
   readonly id: number;

@@ -9,8 +9,9 @@ import { describe, expect } from "vitest";
 import { defineTool, Toolkit } from "../../src/index.ts";
 import { createMcpHandler } from "../../src/server/index.ts";
 import { type FaultyServer, faultyServer, virtualClock } from "../../src/testing/index.ts";
-import { call, initialize, serveOverHttp, until } from "../server/fixture/client.ts";
+import { call, initialize, serveOverHttp } from "../server/fixture/client.ts";
 import { servedToolkit } from "../server/fixture/toolkit.ts";
+import { until } from "../support/until.ts";
 import { verifies } from "../support/verifies.ts";
 
 const mebibyte = 1024 * 1024;

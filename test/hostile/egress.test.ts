@@ -12,14 +12,14 @@ import { nodeFetch } from "../../src/lib/fetch/node-fetch.ts";
 import { parsePrompt } from "../../src/prompt/parse-prompt.ts";
 import { resource } from "../../src/resource/resource-factory.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
+import { closedAfterEach } from "../support/closed-after-each.ts";
 import { failure, rejection } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
 
-const open: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
+const open = closedAfterEach();
+afterEach(() => {
   vi.restoreAllMocks();
   vi.unstubAllEnvs();
-  for (const close of open.splice(0).reverse()) await close();
 });
 
 /** A service that strangers must not reach: it counts who did. */
@@ -315,6 +315,7 @@ describe("{{media}}", () => {
     const { origin, seen } = await victim((_request, response) => {
       most = Math.max(most, ++held);
       response.writeHead(200, { "content-type": "text/plain", "content-encoding": "gzip" });
+      // Held for a moment, so that requests which are sent together are counted together.
       setTimeout(() => response.end(zipped, () => held--), 5);
     });
     const rendered = async (count: number) => {

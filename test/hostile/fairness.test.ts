@@ -6,8 +6,8 @@ import { memoryStore } from "../../src/store/memory-store.ts";
 import { sqliteStore } from "../../src/store/sqlite/index.ts";
 import { type FaultyServer, faultyServer } from "../../src/testing/index.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
-import { until } from "../e2e/support.ts";
 import { failure } from "../support/failure.ts";
+import { until } from "../support/until.ts";
 import { verifies } from "../support/verifies.ts";
 
 const session = (principal: string): { readonly session: Session } => ({

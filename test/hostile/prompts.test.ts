@@ -344,11 +344,15 @@ describe("files", () => {
     const prompts = await source.prompt?.({});
     expect(prompts?.map(({ name }) => name)).toEqual(["good"]);
     expect(source.problems?.().map(({ message }) => message)).toContainEqual(
-      expect.stringContaining("secret.md:1:1: The file is a link that leads out of its folder."),
+      expect.stringContaining("secret.md:1:1: The file cannot be read: it is a link that leads out of its folder."),
     );
     const problems = source.problems?.().map(({ message }) => message) ?? [];
-    expect(problems).toContainEqual(expect.stringContaining("device.md:1:1: The file is a link that leads out"));
-    expect(problems).toContainEqual(expect.stringContaining("folder.md:1:1: The file is a link that leads out"));
+    expect(problems).toContainEqual(
+      expect.stringContaining("device.md:1:1: The file cannot be read: it is a link that leads out"),
+    );
+    expect(problems).toContainEqual(
+      expect.stringContaining("folder.md:1:1: The file cannot be read: it is a link that leads out"),
+    );
     expect(problems).toContainEqual(expect.stringContaining("itself.md:1:1: The file cannot be read"));
     for (const read of [() => readPrompt(join(folder, "uses.md")), () => readPrompts(folder)]) {
       expect(String((await rejection(read())).message)).toContain("a link that leads out of its folder");

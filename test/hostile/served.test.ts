@@ -2,9 +2,10 @@ import { request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import { expect } from "vitest";
 import { defineTool, Toolkit } from "../../src/index.ts";
-import { call, serveOverHttp, type TestEndpoint, until } from "../server/fixture/client.ts";
+import { call, serveOverHttp, type TestEndpoint } from "../server/fixture/client.ts";
 import { servedToolkit } from "../server/fixture/toolkit.ts";
 import { randomOf } from "../support/random.ts";
+import { until } from "../support/until.ts";
 import { verifies } from "../support/verifies.ts";
 
 const tokens = { ada: "ada-has-a-long-token", eve: "eve-has-a-long-token" };

@@ -4,7 +4,7 @@ import { defineTool, Toolkit } from "../../src/index.ts";
 import { headerValue } from "../../src/mcp/modern/parameter-headers.ts";
 import { faultyServer, virtualClock } from "../../src/testing/index.ts";
 import { eras, listenAsking } from "../server/fixture/asking.ts";
-import { serveOverHttp, type TestEndpoint, until } from "../server/fixture/client.ts";
+import { serveOverHttp, type TestEndpoint } from "../server/fixture/client.ts";
 import {
   ask,
   everyCapability,
@@ -14,6 +14,7 @@ import {
   statelessHeaders,
 } from "../server/fixture/stateless.ts";
 import { randomOf } from "../support/random.ts";
+import { until } from "../support/until.ts";
 import { verifies } from "../support/verifies.ts";
 
 const tokens = { ada: "ada-has-a-long-token", eve: "eve-has-a-long-token" };

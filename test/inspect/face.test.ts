@@ -319,7 +319,7 @@ describe("health", () => {
 describe("options", () => {
   test.each([
     [{ port: 70_000 }, "port"],
-    [{ prot: 1 }, "Did you mean port?"],
+    [{ prot: 1 }, 'Did you mean "port"?'],
     [{ operator: 1 }, "operator"],
     [{ health: { token: "short" } }, "health"],
     [{ prompts: "prompts" }, "prompts"],

@@ -6,16 +6,14 @@ import { createRequire } from "node:module";
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from "node:net";
 import { promisify } from "node:util";
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
-import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { nodeFetch } from "../../src/lib/fetch/node-fetch.ts";
 import { certificate, privateKey } from "../mcp/fixture/certificate.ts";
 import { type Listening, listen } from "../mcp/fixture/http.ts";
+import { closedAfterEach } from "../support/closed-after-each.ts";
 import { rejection } from "../support/failure.ts";
 
-const open: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of open.splice(0).reverse()) await close();
-});
+const open = closedAfterEach();
 
 async function serve(handler: RequestListener): Promise<Listening> {
   const listening = await listen(handler);
@@ -565,6 +563,7 @@ describe("nodeFetch alone", () => {
   test("does not end a stream that is silent for longer", async () => {
     const { origin } = await serve((_request, response) => {
       response.writeHead(200).write("first, ");
+      // The silence is the subject: ten times as long as an idle connection is kept.
       setTimeout(() => response.end("last"), 100);
     });
     expect(await (await nodeFetch({ idleMs: 10 })(origin)).text()).toBe("first, last");

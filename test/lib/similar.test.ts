@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { nearest } from "../../src/lib/similar.ts";
+import { didYouMean, nearest, orDidYouMean } from "../../src/lib/similar.ts";
 
 const names = ["weather.forecast", "weather.history", "files.read", "files.write", "builtin.forecast", "search"];
 
@@ -28,4 +28,12 @@ test("the nearest of many are those of any order, ties by name", () => {
   const expected = ["server.tool_1234", "server.tool_1034", "server.tool_1134"];
   expect(nearest("server.tool_1234", many, 3)).toEqual(expected);
   expect(nearest("server.tool_1234", many.reverse(), 3)).toEqual(expected);
+});
+
+test("a question has three names at most, each in quotes; without any, what else is to be said", () => {
+  expect(didYouMean(["a"])).toBe('Did you mean "a"?');
+  expect(didYouMean(["a", "b"], "There are a, b.")).toBe('Did you mean "a" or "b"?');
+  expect(didYouMean(["a", "b\n", "c", "d"])).toBe('Did you mean "a", "b\\n" or "c"?');
+  expect([didYouMean([]), didYouMean([], "There are a, b.")]).toEqual(["", "There are a, b."]);
+  expect([orDidYouMean([]), orDidYouMean(["a"])]).toEqual(["", ' Did you mean "a"?']);
 });

@@ -73,7 +73,7 @@ describe("a folder of manifests", () => {
     const { toolkit } = await mounted({ paths: [folder], env: {} });
     expect(await refs(toolkit)).toEqual(["manifest.one"]);
     expect((await problems(toolkit)).map((message) => message.replace(`${folder}/`, ""))).toEqual([
-      'b.yaml:3:55: There is no field "mock_resul" in spec. Did you mean mock_result?',
+      'b.yaml:3:55: There is no field "mock_resul" in spec. Did you mean "mock_result" or "mock_result_file"?',
       "c.yaml:3:69: The program needs the environment variable NO_SUCH, which is not set. Set it, or remove its name.",
       `d.yaml: The tool manifest.one is one of ${folder}/a.yaml too. Give one of them another name.`,
       expect.stringMatching(/^e\.yaml:2:\d+: The namespace "builtin" is reserved/),

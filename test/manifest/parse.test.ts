@@ -26,7 +26,8 @@ describe("a manifest", () => {
     const text = weather.replace("mode: mock", "mode: mocked");
     expect(await failure(loadManifest(text))).toMatchObject({
       code: "INVALID_MANIFEST",
-      message: 'tool.yaml:9:9: The tool get_weather has the mode "mocked", which nothing executes. Did you mean mock?',
+      message:
+        'tool.yaml:9:9: The tool get_weather has the mode "mocked", which nothing executes. Did you mean "mock"?',
       details: { file: "tool.yaml", line: 9, column: 9 },
     });
     const two = weather.replace("description: Get weather information", "description: 7\n  titel: x");

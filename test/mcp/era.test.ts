@@ -1,11 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { fileURLToPath } from "node:url";
-import { afterEach, describe, expect } from "vitest";
+import { describe, expect } from "vitest";
 import type { ConnectorMemory, ConnectorSession, InteractionOptions } from "../../src/core/connector.ts";
 import type { ElicitRequest, SampleRequest } from "../../src/core/interaction.ts";
 import { type McpConnectorOptions, mcpConnector } from "../../src/mcp/index.ts";
 import { memoryStore } from "../../src/store/memory-store.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
+import { closedAfterEach } from "../support/closed-after-each.ts";
 import { failure } from "../support/failure.ts";
 import { child, server } from "../support/hand-server.ts";
 import { verifies } from "../support/verifies.ts";
@@ -19,10 +20,7 @@ const modernChild = (...args: readonly string[]) => ({
   args: ["--no-warnings", modernStdio, ...args],
 });
 
-const open: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of open.splice(0).reverse()) await close();
-});
+const open = closedAfterEach();
 
 /** A host that answers for a person and a model, and keeps facts. */
 class AnsweringHost extends RecordingHost {

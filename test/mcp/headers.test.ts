@@ -1,21 +1,19 @@
 import type { RequestListener } from "node:http";
 import { inspect } from "node:util";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { ConnectorSession } from "../../src/core/connector.ts";
 import { ToolkitError } from "../../src/core/error.ts";
 import type { HeaderFunction } from "../../src/core/http-auth.ts";
 import type { Session } from "../../src/core/session.ts";
 import { type McpConnectorOptions, mcpConnector } from "../../src/mcp/index.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
+import { closedAfterEach } from "../support/closed-after-each.ts";
 import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
 import { contextOf, never, RecordingHost } from "./fixture/host.ts";
 import { listen, sseFixture, streamableFixture } from "./fixture/http.ts";
 
-const open: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of open.splice(0).reverse()) await close();
-});
+const open = closedAfterEach();
 
 interface Seen {
   readonly method: string;

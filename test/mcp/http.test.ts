@@ -8,16 +8,16 @@ import { retryAfterMs } from "../../src/lib/fetch/send-failure.ts";
 import { type McpConnectorOptions, mcpConnector } from "../../src/mcp/index.ts";
 import { noRedactor } from "../../src/mcp/redact.ts";
 import { eventFeed, HttpAnswer } from "../../src/mcp/transport/http/http-exchange.ts";
-import { until } from "../e2e/support.ts";
+import { closedAfterEach } from "../support/closed-after-each.ts";
 import { failure } from "../support/failure.ts";
+import { until } from "../support/until.ts";
 import { verifies } from "../support/verifies.ts";
 import { contextOf, never, RecordingHost } from "./fixture/host.ts";
 import { type Listening, listen, sseFixture, streamableFixture } from "./fixture/http.ts";
 
-const open: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
+const open = closedAfterEach();
+afterEach(() => {
   vi.useRealTimers();
-  for (const close of open.splice(0).reverse()) await close();
 });
 
 async function serve(handler: RequestListener, port?: number): Promise<Listening> {
@@ -473,6 +473,7 @@ describe("Streamable HTTP", () => {
               opened = true;
               stream(response).write(": open\n\n");
             };
+            // The wait is the subject: on either side of the second that the session gives its stream.
             setTimeout(openStream, opensAfterMs);
           },
         }),

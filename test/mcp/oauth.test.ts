@@ -17,6 +17,7 @@ import {
   type TokenStore,
 } from "../../src/mcp/index.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
+import { closedAfterEach } from "../support/closed-after-each.ts";
 import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
 import {
@@ -30,10 +31,9 @@ import {
 import { never, RecordingHost } from "./fixture/host.ts";
 import { listen, sseFixture, streamableFixture } from "./fixture/http.ts";
 
-const open: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
+const open = closedAfterEach();
+afterEach(() => {
   vi.useRealTimers();
-  for (const close of open.splice(0).reverse()) await close();
 });
 
 interface World extends ProtectedFixture {

@@ -310,7 +310,7 @@ describe("what is refused", () => {
       "---\ninput:\n  schema:\n    name: strng\n---\nHi",
       "4:11",
       'input.schema is no Picoschema: there is no type "strng".',
-      "Did you mean string?",
+      'Did you mean "string"?',
     ],
     [
       "a JSON Schema that is none",
@@ -383,7 +383,7 @@ describe("settings of a markdown prompt", () => {
   });
 
   const wrong: readonly [string, string, string, string][] = [
-    ["{ temprature: 1 }", "3:25", "There is no setting temprature in settings.", "Did you mean temperature?"],
+    ["{ temprature: 1 }", "3:25", "There is no setting temprature in settings.", 'Did you mean "temperature"?'],
     [
       "{ temperature: hot }",
       "3:26",

@@ -111,7 +111,7 @@ describe("a folder that is read once", () => {
   });
 
   test("options are checked", () => {
-    expect(() => promptFolder("x", { wach: true } as PromptFolderOptions)).toThrow(/Did you mean watch/);
+    expect(() => promptFolder("x", { wach: true } as PromptFolderOptions)).toThrow(/Did you mean "watch"/);
     expect(() => promptFolder("x", { watch: "yes" } as object)).toThrow(/The option watch of a prompt folder must be/);
     expect(() => promptFolder("x", { watch: true, pollMs: 1 })).toThrow(/from 100/);
     expect(() => promptFolder(new URL("https://example.com"))).toThrow(/is no file/);

@@ -76,7 +76,7 @@ describe("Picoschema", () => {
 
   const wrong: readonly [what: string, pico: unknown, path: readonly string[], message: string, hint: string][] = [
     ["an unknown type", { a: { b: "text" } }, ["a", "b"], 'there is no type "text"', "The types are string"],
-    ["a misspelt type", "bolean", [], 'there is no type "bolean"', "Did you mean boolean?"],
+    ["a misspelt type", "bolean", [], 'there is no type "bolean"', 'Did you mean "boolean"?'],
     ["a list as elsewhere", { a: "string[], many" }, ["a"], 'no type "string[]"', "`name(array): string`"],
     ["a choice as elsewhere", { a: '"x" | "y"' }, ["a"], "there is no type", "`name(enum): [x, y]`"],
     ["a list of values", { a: ["x"] }, ["a"], "there is a list", "`name(enum): [A, B]`"],

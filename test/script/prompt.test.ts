@@ -75,7 +75,7 @@ describe("lint", () => {
       });
       const { code, stdout } = await command(folder, "lint", "use.md", "--mcp", "mcp.json");
       expect(stdout).toContain('use.md:4:21: error: There is no tool "every.ehco". [unknown-tool]');
-      expect(stdout).toContain("= Did you mean every.echo");
+      expect(stdout).toContain('= Did you mean "every.echo"');
       expect(stdout).toContain('"other.*" matches nothing. [no-match]');
       expect(stdout).toContain("1 prompt: 1 error, 1 warning.");
       expect(code).toBe(1);

@@ -2,8 +2,9 @@ import { describe, expect } from "vitest";
 import { z } from "zod";
 import { defineTool, type Policy, type Toolkit } from "../../src/index.ts";
 import type { AuditRecord } from "../../src/server/index.ts";
+import { until } from "../support/until.ts";
 import { verifies } from "../support/verifies.ts";
-import { serveOverHttp, until } from "./fixture/client.ts";
+import { serveOverHttp } from "./fixture/client.ts";
 import { servedToolkit } from "./fixture/toolkit.ts";
 
 /** Builtins in which each way of a call is to be seen, among hundreds of others. */
@@ -123,8 +124,8 @@ describe("discovery by search", () => {
     const answers = await Promise.all(wrong.map((params) => client.callTool(params)));
     expect(answers.map(({ isError }) => isError)).toEqual([true, true, true, true, true]);
     expect(answers.map(({ content }) => (content as { text: string }[])[0]?.text)).toEqual([
-      'There is no tool "invoise". Did you mean invoice?',
-      'There is no tool "invoise". Did you mean invoice?',
+      'There is no tool "invoise". Did you mean "invoice"?',
+      'There is no tool "invoise". Did you mean "invoice"?',
       "query must be a text that is not blank.",
       "arguments must be an object.",
       "name must be a text that is not blank.",

@@ -1,8 +1,9 @@
 import { describe, expect } from "vitest";
 import { Toolkit } from "../../src/index.ts";
 import { faultyServer, virtualClock } from "../../src/testing/index.ts";
+import { until } from "../support/until.ts";
 import { verifies } from "../support/verifies.ts";
-import { serveOverHttp, until } from "./fixture/client.ts";
+import { serveOverHttp } from "./fixture/client.ts";
 
 const tokens = { ada: "ada-has-a-long-token", ben: "ben-has-a-long-token" };
 const tool = (text: string) => ({ run: () => text });

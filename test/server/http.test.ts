@@ -2,8 +2,9 @@ import { expect } from "vitest";
 import { resource } from "../../src/index.ts";
 import { createMcpHandler } from "../../src/server/index.ts";
 import { virtualClock } from "../../src/testing/index.ts";
+import { until } from "../support/until.ts";
 import { verifies } from "../support/verifies.ts";
-import { all, call, eventsOf, initialize, serveOverHttp, until } from "./fixture/client.ts";
+import { all, call, eventsOf, initialize, serveOverHttp } from "./fixture/client.ts";
 import { servedToolkit } from "./fixture/toolkit.ts";
 
 verifies(

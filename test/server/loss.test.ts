@@ -3,8 +3,9 @@ import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { expect } from "vitest";
 import { everything } from "../e2e/support.ts";
+import { until } from "../support/until.ts";
 import { verifies } from "../support/verifies.ts";
-import { connectClient, type Received, until } from "./fixture/client.ts";
+import { connectClient, type Received } from "./fixture/client.ts";
 
 const gateway = fileURLToPath(new URL("fixture/gateway-program.ts", import.meta.url));
 

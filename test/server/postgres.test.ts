@@ -2,8 +2,9 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { expect } from "vitest";
 import { usePostgres } from "../store/postgres/support.ts";
+import { until } from "../support/until.ts";
 import { verifies } from "../support/verifies.ts";
-import { call, connectClient, initialize, until } from "./fixture/client.ts";
+import { call, connectClient, initialize } from "./fixture/client.ts";
 import { ServedReplica, tokens } from "./fixture/served-replica.ts";
 import { everyCapability, statelessBody, statelessHeaders } from "./fixture/stateless.ts";
 

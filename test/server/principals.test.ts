@@ -2,8 +2,9 @@ import { describe, expect } from "vitest";
 import { defineTool, memoryStore, resource, Toolkit } from "../../src/index.ts";
 import { mcpConnector } from "../../src/mcp/index.ts";
 import { type AuditRecord, createMcpHandler, type VerifiedToken } from "../../src/server/index.ts";
+import { until } from "../support/until.ts";
 import { verifies } from "../support/verifies.ts";
-import { call, serveOverHttp, until } from "./fixture/client.ts";
+import { call, serveOverHttp } from "./fixture/client.ts";
 import { servedToolkit } from "./fixture/toolkit.ts";
 
 const tokens = { ada: "ada-has-a-long-token", ben: "ben-has-a-long-token" };

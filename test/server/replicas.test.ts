@@ -7,8 +7,9 @@ import { createMcpHandler, type McpHandlerOptions } from "../../src/server/index
 import type { BusSubscription, Store } from "../../src/store/index.ts";
 import { virtualClock } from "../../src/testing/index.ts";
 import { sharing } from "../support/sharing.ts";
+import { until } from "../support/until.ts";
 import { verifies } from "../support/verifies.ts";
-import { all, call, connectClient, eventsOf, serveOverHttp, type TestEndpoint, until } from "./fixture/client.ts";
+import { all, call, connectClient, eventsOf, serveOverHttp, type TestEndpoint } from "./fixture/client.ts";
 import { ask, everyCapability } from "./fixture/stateless.ts";
 import { servedToolkit } from "./fixture/toolkit.ts";
 

@@ -8,8 +8,9 @@ import { describe, expect } from "vitest";
 import { Toolkit } from "../../src/index.ts";
 import { inMemoryConnector } from "../../src/mcp/index.ts";
 import { type FaultyServer, faultyServer, virtualClock } from "../../src/testing/index.ts";
+import { until } from "../support/until.ts";
 import { verifies } from "../support/verifies.ts";
-import { serveOverHttp, until } from "./fixture/client.ts";
+import { serveOverHttp } from "./fixture/client.ts";
 
 const tokens = { ada: "ada-has-a-long-token", ben: "ben-has-a-long-token" };
 const own: readonly Root[] = [{ uri: "file:///srv" }];

@@ -8,8 +8,9 @@ import { defineTool, resource, Toolkit } from "../../src/index.ts";
 import { mcpConnector } from "../../src/mcp/index.ts";
 import { serveStdio } from "../../src/server/index.ts";
 import { virtualClock } from "../../src/testing/index.ts";
+import { until } from "../support/until.ts";
 import { verifies } from "../support/verifies.ts";
-import { eventsOf, initialize, serveOverHttp, until } from "./fixture/client.ts";
+import { eventsOf, initialize, serveOverHttp } from "./fixture/client.ts";
 import { ask, everyCapability, statelessBody, statelessHeaders } from "./fixture/stateless.ts";
 import { servedToolkit } from "./fixture/toolkit.ts";
 

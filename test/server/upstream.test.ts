@@ -4,8 +4,9 @@ import { describe, expect } from "vitest";
 import { Toolkit } from "../../src/index.ts";
 import { inMemoryConnector } from "../../src/mcp/index.ts";
 import { faultyServer } from "../../src/testing/index.ts";
+import { until } from "../support/until.ts";
 import { verifies } from "../support/verifies.ts";
-import { serveOverHttp, until } from "./fixture/client.ts";
+import { serveOverHttp } from "./fixture/client.ts";
 import { RawClient } from "./fixture/raw-client.ts";
 
 /** A server whose tool asks a person once two calls are there. It cannot say for which of them. */

@@ -4,9 +4,10 @@ import type { ConnectorSession } from "../../src/core/connector.ts";
 import type { Fault } from "../../src/testing/faulty/active-faults.ts";
 import { describeFault, type FaultName, type FaultOptions, faultCatalog } from "../../src/testing/faulty/faults.ts";
 import { type FaultyServer, faultyServer } from "../../src/testing/faulty/server.ts";
-import { isAlive, until } from "../e2e/support.ts";
+import { isAlive } from "../e2e/support.ts";
 import { contextOf, never, RecordingHost } from "../mcp/fixture/host.ts";
 import { failure, rejection } from "../support/failure.ts";
+import { until } from "../support/until.ts";
 import { HttpRawClient, type RawClient, type RawMessage, StdioRawClient } from "./support/raw-client.ts";
 
 /** Long enough for what is to be seen not to happen. */

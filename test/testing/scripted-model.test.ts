@@ -147,7 +147,7 @@ describe("how it fails", () => {
   });
 
   test.each([
-    ["a step of another form", [{ txt: "a" }], /no option "txt" of a step.*Did you mean text/],
+    ["a step of another form", [{ txt: "a" }], /no option "txt" of a step.*Did you mean "text"/],
     ["a call without a name", [{ toolCalls: [{ input: {} }] }], /toolCalls\[0\]\.name must be the name of a tool/],
     ["no script", "hello", /script must be a list of steps/],
   ])("refuses %s", (_, script, message) => {

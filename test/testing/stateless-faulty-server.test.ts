@@ -3,7 +3,7 @@ import type { Connection } from "../../src/core/connection.ts";
 import type { ConnectorTarget } from "../../src/core/target.ts";
 import { type FaultName, type FaultyServer, faultyServer, toolweaveMatchers } from "../../src/testing/index.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
-import { until } from "../e2e/support.ts";
+import { until } from "../support/until.ts";
 
 const { toBeLeftAlone } = toolweaveMatchers;
 const targets = {

@@ -125,7 +125,7 @@ test("[N7] NOT_FOUND of an unknown namespace lists those there are, and of nothi
   await bench.start({ weather: new FakeConnector({ lists: { tool: tools("forecast") } }), news: new FakeConnector() });
   const messageOf = async (key: string) => (await failure(bench.toolkit.lookup(key))).message;
   expect(await messageOf("wether.forecast")).toBe(
-    'There is no item "wether.forecast". There is no namespace "wether": there are builtin, weather, news. Did you mean `weather.forecast`?',
+    'There is no item "wether.forecast". There is no namespace "wether": there are builtin, weather, news. Did you mean "weather.forecast"?',
   );
   expect(await messageOf("weather.storm")).not.toContain("namespace");
   expect(await messageOf("storm")).not.toContain("namespace");

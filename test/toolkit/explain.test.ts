@@ -109,7 +109,7 @@ describe("explain", () => {
     expect(await explained("far.forcast")).toMatchInlineSnapshot(`
       "far.forcast
         reads as     namespace.name: forcast in far
-        problem      There is no item "far.forcast". Did you mean \`far.forecast\`?"
+        problem      There is no item "far.forcast". Did you mean "far.forecast"?"
     `);
     for (const odd of ["", ".", "#", "x:", undefined, Symbol("x"), {}])
       expect((await bench.toolkit.explain(odd as string)).problem).toContain("There is no");

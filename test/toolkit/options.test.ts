@@ -115,7 +115,7 @@ describe("a slip in the name of an option", () => {
     verifies("Z2", `of ${what} is refused, with the one that was meant`, async () => {
       const error = await problem(() => use(given(options)));
       expect([error.code, error.details]).toEqual(["INVALID_CONFIG", { path }]);
-      expect(error.message).toContain(`Did you mean ${meant}?`);
+      expect(error.message).toContain(`Did you mean "${meant}"?`);
       expect(error.message).not.toContain("s3cret");
     });
   }

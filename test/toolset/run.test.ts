@@ -70,7 +70,7 @@ describe("a run", () => {
       ["4", "denied", "weather.forecast", "DENIED"],
       ["5", "failed", "builtin.add", "INVALID_INPUT"],
     ]);
-    expect(answers[0]?.error?.message).toContain("Did you mean add");
+    expect(answers[0]?.error?.message).toContain('Did you mean "add"');
     expect(await answers[1]?.content?.json()).toEqual({ sum: 3 });
     expect(answers[1]?.debug).toEqual({
       origin: "builtin",

@@ -141,14 +141,14 @@ describe("a toolset", () => {
     ).toEqual(["only"]);
     expect((await toolkit.toolset({ include: ["a"] })).force("alerts").definitions()).toHaveLength(2);
     expect(toolset.add(tool("extra")).force("extra").toolChoice).toEqual({ tool: "extra" });
-    expect(() => toolset.force("alrts")).toThrow(/forced names "alrts".*`weather.alerts`/);
+    expect(() => toolset.force("alrts")).toThrow(/forced names "alrts".*"weather.alerts"/);
     expect(() => toolset.exclude("a").force("a")).toThrow(/forced and excluded/);
     expect(() => toolset.force("")).toThrow(/none of them empty/);
     await toolkit.close();
   });
 
   const wrong: readonly [ToolsetOptions, string, string][] = [
-    [{ forced: ["weather.forcast"] }, "NOT_FOUND", "Did you mean `weather.forecast`?"],
+    [{ forced: ["weather.forcast"] }, "NOT_FOUND", 'Did you mean "weather.forecast"?'],
     [{ exclude: ["nothing"] }, "NOT_FOUND", "nothing"],
     [{ forced: ["a"], exclude: ["builtin.*"] }, "INVALID_INPUT", "forced and excluded"],
     [{ forced: ["only", "a", "sole"] }, "INVALID_INPUT", "each of which is exclusive"],
@@ -208,7 +208,7 @@ describe("a toolset", () => {
     expect(await names(toolkit, { exclude: ["al*"] })).toEqual(["a", "forecast", "weather__forecast"]);
     const toolset = await toolkit.toolset();
     expect(toolset.exclude("alerts").tools.map(({ alias }) => alias)).toEqual(["a", "forecast", "weather__forecast"]);
-    expect(() => toolset.exclude("alrts")).toThrow(/exclude names "alrts".*`weather.alerts`/);
+    expect(() => toolset.exclude("alrts")).toThrow(/exclude names "alrts".*"weather.alerts"/);
     expect(() => toolset.exclude("")).toThrow(/none of them empty/);
     await toolkit.close();
   });
@@ -226,10 +226,10 @@ describe("a toolset", () => {
   );
 
   const unknown: readonly (readonly [options: ToolsetOptions, message: RegExp])[] = [
-    [{ include: ["weather.forcast"] }, /^include names "weather.forcast": .*`weather.forecast`/],
+    [{ include: ["weather.forcast"] }, /^include names "weather.forcast": .*"weather.forecast"/],
     [{ include: ["a", "nothing"] }, /^include names "nothing"/],
     [{ forced: ["nothing"] }, /^forced names "nothing"/],
-    [{ exclude: ["alert"] }, /^exclude names "alert": .*`weather.alerts`/],
+    [{ exclude: ["alert"] }, /^exclude names "alert": .*"weather.alerts"/],
   ];
   for (const [options, message] of unknown) {
     verifies("N10", `a name that nothing has is NOT_FOUND: ${JSON.stringify(options)}`, async () => {

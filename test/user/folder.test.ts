@@ -200,7 +200,7 @@ describe("a folder", () => {
     await symlink(outside, join(inside, "resources"));
     await symlink(join(outside, "greet.md"), join(inside, "greet.md"));
 
-    const refused = { code: "INVALID_INPUT", message: expect.stringContaining("a link that leads out of the folder") };
+    const refused = { code: "INVALID_INPUT", message: expect.stringContaining("a link that leads out of its folder") };
     await expect(toolkit.user.export(inside)).rejects.toMatchObject(refused);
     await expect(toolkit.user.import(inside)).rejects.toMatchObject(refused);
     expect(await readdir(outside)).toEqual(["greet.md"]);

@@ -64,7 +64,7 @@ describe("a workflow that is compared with a toolbox", () => {
 
   verifies("W3", "names tools and prompts that are not there, with those that may be meant", async () => {
     expect(await mistakes([{ id: "a", tool: "scna" }])).toEqual([
-      expect.stringMatching(/^steps\.0\.tool: There is no tool "scna"\. Did you mean `builtin\.scan`/),
+      expect.stringMatching(/^steps\.0\.tool: There is no tool "scna"\. Did you mean "builtin\.scan"/),
     ]);
     expect(await mistakes([{ id: "a", run: "scan" }])).toEqual([
       expect.stringMatching(/^steps\.0\.run: There is no prompt "scan"\./),
@@ -88,7 +88,7 @@ describe("a workflow that is compared with a toolbox", () => {
     ]);
     expect(await report({ titel: "${input.root}", rows: [] })).toEqual([
       "steps.1.params.title: title of the tool report: is missing.",
-      'steps.1.params.titel: The tool report takes no "titel". Did you mean title?',
+      'steps.1.params.titel: The tool report takes no "titel". Did you mean "title"?',
     ]);
     expect(await report({ title: "a", rows: "${steps.scan.files}", titel: 1 })).toEqual([
       expect.stringMatching(/titel/),
@@ -122,10 +122,10 @@ describe("a workflow that is compared with a toolbox", () => {
 
   verifies("W3", "names references to parts that the input and results do not have", async () => {
     expect(await mistakes([{ ...scan, params: { path: "${input.rot}" } }])).toEqual([
-      'steps.0.params.path: ${input.rot} refers to "rot", which the input does not have. Did you mean root?',
+      'steps.0.params.path: ${input.rot} refers to "rot", which the input does not have. Did you mean "root"?',
     ]);
     expect(await mistakes([scan], "${steps.scan.cuont}")).toEqual([
-      'output: ${steps.scan.cuont} refers to "cuont", which the result of scan does not have. Did you mean count?',
+      'output: ${steps.scan.cuont} refers to "cuont", which the result of scan does not have. Did you mean "count"?',
     ]);
     expect(
       await mistakes([
@@ -138,10 +138,10 @@ describe("a workflow that is compared with a toolbox", () => {
     const both = { id: "both", parallel: [scan, { id: "other", tool: "free" }] };
     expect(await mistakes([both], "${steps.both.scan.count} ${steps.both.other.x}")).toEqual([]);
     expect(await mistakes([both], "${steps.both.scan.cuont}")).toEqual([
-      expect.stringMatching(/Did you mean count\?$/),
+      expect.stringMatching(/Did you mean "count"\?$/),
     ]);
     expect(await mistakes([both], "${steps.both.scann}")).toEqual([
-      expect.stringMatching(/which the result of both does not have\. Did you mean scan\?$/),
+      expect.stringMatching(/which the result of both does not have\. Did you mean "scan"\?$/),
     ]);
     // A fallback may give anything.
     expect(await mistakes([{ ...scan, fallback: { value: {} } }], "${steps.scan.cuont}")).toEqual([]);

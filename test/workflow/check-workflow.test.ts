@@ -51,11 +51,11 @@ describe("a workflow that is looked through", () => {
       { id: "three", tool: "a.three" },
     ];
     expect(await mistakes(refers("${steps.ones}"))).toEqual([
-      '1.params.x: There is no step "ones". Did you mean one?'.replace("1.", "steps.1."),
+      '1.params.x: There is no step "ones". Did you mean "one"?'.replace("1.", "steps.1."),
     ]);
     expect(await mistakes(refers("${steps.x}"))).toEqual(['steps.1.params.x: There is no step "x". There are one.']);
     expect(await mistakes(refers("${one.a}"))).toEqual([
-      'steps.1.params.x: There is no "one" to refer to. Did you mean steps.one?',
+      'steps.1.params.x: There is no "one" to refer to. Did you mean "steps.one"?',
     ]);
     expect(await mistakes(refers("${item}"))).toEqual([
       'steps.1.params.x: There is no "item" to refer to. There are input, steps.',
@@ -67,7 +67,7 @@ describe("a workflow that is looked through", () => {
       "steps.1.params.x: The step two refers to its own result, which is there only in its output.",
     ]);
     expect(await mistakes([one], { output: "${steps.oen}" })).toEqual([
-      'output: There is no step "oen". Did you mean one?',
+      'output: There is no step "oen". Did you mean "one"?',
     ]);
   });
 

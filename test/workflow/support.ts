@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { type Content, type Delegate, defineTool, type Item, Toolkit, type ToolkitOptions } from "../../src/index.ts";
 import type { Workflow, WorkflowStep } from "../../src/workflow/workflow-definition.ts";
 import type { WorkflowOptions } from "../../src/workflow/workflow-options.ts";
 import { type Workflows, workflows } from "../../src/workflow/workflows.ts";
+import { until } from "../support/until.ts";
 
 /** A workflow `workflow.test` of some steps. */
 export function flow(steps: readonly WorkflowStep[], more: Partial<Workflow> = {}): Workflow {
@@ -60,9 +60,10 @@ export function counted(name: string, more: Partial<Parameters<typeof defineTool
 
 /** Resolves to the first thing that is found. */
 export async function eventually<T>(find: () => Promise<T | undefined> | T | undefined): Promise<T> {
-  for (;;) {
-    const found = await find();
-    if (found !== undefined) return found;
-    await sleep(5);
-  }
+  let found: T | undefined;
+  await until(async () => {
+    found = await find();
+    return found !== undefined;
+  });
+  return found as T;
 }

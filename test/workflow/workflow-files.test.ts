@@ -73,7 +73,7 @@ describe("workflows in files", () => {
     expect(await names(toolkit)).toEqual(["workflow.good"]);
     const found = await failures(toolkit);
     expect(found).toContain(
-      `${join(folder, "bad.yaml")}:4:23: There is no field "toool" in steps.0. Did you mean tool?`,
+      `${join(folder, "bad.yaml")}:4:23: There is no field "toool" in steps.0. Did you mean "tool"?`,
     );
     expect(found).toContain(
       `${join(folder, "same.yaml")}: The name "good" is that of ${join(folder, "good.yaml")} too.`,

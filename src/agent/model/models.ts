@@ -1,7 +1,7 @@
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import { messageOf, ToolkitError } from "../../core/error.ts";
 import { invalidOption } from "../../core/options.ts";
-import { nearest } from "../../lib/similar.ts";
+import { nearest, orDidYouMean } from "../../lib/similar.ts";
 import { isRecord } from "../../lib/value.ts";
 import {
   assertLanguageModel,
@@ -227,13 +227,12 @@ export class Models {
     const refs = this.#refs().map(modelRefOf);
     const names = [...this.#providers.keys(), ...knownProviders];
     const [provider = key, modelId] = key.split(/\/(.*)/s);
-    const others = nearest(provider, names, 3).filter((name) => name !== provider);
-    const near = [...nearest(key, refs, 3), ...others.map((name) => (modelId ? `${name}/${modelId}` : name))];
+    const others = nearest(provider, names).filter((name) => name !== provider);
+    const near = [...nearest(key, refs), ...others.map((name) => (modelId ? `${name}/${modelId}` : name))];
     const suggestions = [...new Set(near)].slice(0, 3);
     const why = cause === undefined ? "" : ` (${messageOf(cause)})`;
-    const hint = suggestions.length === 0 ? "" : ` Did you mean ${either(suggestions)}?`;
     const all = [...new Set([...this.known, ...knownProviders.map((name) => `${name}/*`)])].sort().join(", ");
-    const message = `There is no model ${JSON.stringify(key)}${why}.${hint} There are ${all}.`;
+    const message = `There is no model ${JSON.stringify(key)}${why}.${orDidYouMean(suggestions)} There are ${all}.`;
     return new ToolkitError("NOT_FOUND", message, { key, suggestions }, { cause });
   }
 }

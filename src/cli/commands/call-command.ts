@@ -1,6 +1,6 @@
 import { ToolkitError } from "../../core/error.ts";
 import type { CallOptions, Progress } from "../../core/session.ts";
-import { nearest } from "../../lib/similar.ts";
+import { didYouMean, nearest } from "../../lib/similar.ts";
 import { isRecord } from "../../lib/value.ts";
 import type { Toolkit } from "../../toolkit/toolkit.ts";
 import { readCallInput, type WrittenInput } from "../call-input.ts";
@@ -100,8 +100,8 @@ export async function completeInput(
   if (unfilled.length === 0) return value;
   const fields = isRecord(input) && isRecord(input.properties) ? Object.keys(input.properties) : [];
   for (const name of Object.keys(value).filter((each) => !fields.includes(each))) {
-    const [near] = nearest(name, unfilled, 1);
-    if (near !== undefined) throw new UsageMistake(`${target} has no field ${name}. Did you mean ${near}?`);
+    const hint = didYouMean(nearest(name, unfilled));
+    if (hint !== "") throw new UsageMistake(`${target} has no field ${name}. ${hint}`);
   }
   if (!terminal.isInteractive) {
     const [stray] = Object.keys(value).filter((name) => !fields.includes(name));

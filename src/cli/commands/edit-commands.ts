@@ -5,7 +5,7 @@ import { emptyConfigOf, type NewConnector, withConnector, withoutConnector } fro
 import { findConfig, namesIn, readConfig } from "../../config/read-config.ts";
 import { toIdentifier } from "../../core/identifier.ts";
 import { replaceFile, withFileLock } from "../../lib/file-lock.ts";
-import { nearest } from "../../lib/similar.ts";
+import { didYouMean, nearest } from "../../lib/similar.ts";
 import { exitCodes, UsageMistake } from "../exit-code.ts";
 import type { Terminal } from "../terminal.ts";
 import type { GlobalOptions } from "../workspace.ts";
@@ -112,8 +112,7 @@ export async function remove(name: string, { config }: GlobalOptions, terminal: 
     const text = list === undefined ? undefined : withoutConnector(file, await readFile(file, "utf8"), list, name);
     if (text === undefined) {
       const known = lists.flatMap((each) => written[each] ?? []);
-      const [near] = nearest(name, known, 1);
-      const hint = near === undefined ? `There are ${known.join(", ") || "none"}.` : `Did you mean ${near}?`;
+      const hint = didYouMean(nearest(name, known), `There are ${known.join(", ") || "none"}.`);
       terminal.note(`${file} has no server ${name}. ${hint}`, "red");
       return exitCodes.notFound;
     }

@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import type { ConfigPath } from "../../config/config-document.ts";
 import type { ReadConfig } from "../../config/read-config.ts";
+import type { FieldPath } from "../../lib/value.ts";
 import { visible } from "../../lib/visible-text.ts";
 import type { ManifestPlace } from "../../manifest/lint-manifests.ts";
 import { formatLint, type LintOptions, type LintReport, lintPrompts } from "../../prompt/lint/lint-prompts.ts";
@@ -91,7 +91,7 @@ function flowsOf(config: ReadConfig): Pick<LintTargets, "flows" | "written"> {
         .filter(({ value }) => typeof value !== "string")
         .map(({ value, at }) => ({
           value,
-          positionOf: (path: ConfigPath) => config.positionOf(["workflows", at, ...path]),
+          positionOf: (path: FieldPath) => config.positionOf(["workflows", at, ...path]),
         })),
     },
   };

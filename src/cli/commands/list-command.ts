@@ -1,6 +1,6 @@
 import type { Entry, Kind, ListFailure } from "../../core/item.ts";
 import { kinds } from "../../core/item.ts";
-import { nearest } from "../../lib/similar.ts";
+import { nearest, orDidYouMean } from "../../lib/similar.ts";
 import { visible } from "../../lib/visible-text.ts";
 import { exitCodes, UsageMistake } from "../exit-code.ts";
 import { schemasOf } from "../item-schemas.ts";
@@ -57,10 +57,7 @@ function nothingText(namespace: string | undefined, { toolkit }: Workspace): str
 function kindOf(given: string): Kind {
   const kind = kinds.find((each) => each === given || `${each}s` === given);
   if (kind !== undefined) return kind;
-  const [near] = nearest(given, kinds, 1);
-  throw new UsageMistake(
-    `--kind is ${kinds.join(", ")}, and not ${given}.${near === undefined ? "" : ` Did you mean ${near}?`}`,
-  );
+  throw new UsageMistake(`--kind is ${kinds.join(", ")}, and not ${given}.${orDidYouMean(nearest(given, kinds))}`);
 }
 
 function textOf({ ref, item }: Entry): string {

@@ -1,5 +1,5 @@
 import { pointerTo, resolveReference } from "../../lib/pointer.ts";
-import { isRecord } from "../../lib/value.ts";
+import { type FieldPath, isRecord } from "../../lib/value.ts";
 import { schemaLists, schemaMaps, schemaSingles } from "./children.ts";
 
 /** A fault of a schema, and the place of it. */
@@ -191,7 +191,7 @@ const listsWithItems = [...schemaLists, "items"];
 const singlesWithItems = [...schemaSingles, "items"];
 
 /** A problem of a schema as one of what the schema stands in. */
-function inside({ pointer, message }: SchemaProblem, ...steps: readonly (string | number)[]): SchemaProblem {
+function inside({ pointer, message }: SchemaProblem, ...steps: FieldPath): SchemaProblem {
   return { pointer: steps.reduce<string>(pointerTo, "") + pointer, message };
 }
 

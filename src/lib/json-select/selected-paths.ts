@@ -1,18 +1,16 @@
+import type { FieldPath } from "../value.ts";
 import { assertFunction } from "./select-functions.ts";
 import type { SelectNode } from "./select-json.ts";
 import { InvalidSelection } from "./select-value.ts";
 
-/** The way from a value to a part of it: names of members and positions in lists. */
-export type SelectedPath = readonly (string | number)[];
-
 /** The parts that an expression reads. */
 export interface SelectedPaths {
   /** Each member that is read from the value itself or a member of it, the way there included. */
-  readonly read: readonly SelectedPath[];
+  readonly read: readonly FieldPath[];
   /** The expression reads the value as a whole, or all of its members, such as `@` or `*`. */
   readonly readsAll: boolean;
   /** The part that the expression gives as it is; undefined where it computes its value. */
-  readonly given: SelectedPath | undefined;
+  readonly given: FieldPath | undefined;
 }
 
 /**
@@ -29,10 +27,10 @@ export function selectedPaths(node: SelectNode): SelectedPaths {
 
 /** Follows an expression with the way to the value that each part of it is applied to; undefined where that is an element or was computed. */
 class PathWalk {
-  readonly read: SelectedPath[] = [];
+  readonly read: FieldPath[] = [];
   readsAll = false;
 
-  visit(node: SelectNode, at: SelectedPath | undefined): SelectedPath | undefined {
+  visit(node: SelectNode, at: FieldPath | undefined): FieldPath | undefined {
     switch (node.type) {
       case "Identity":
       case "Current":
@@ -69,7 +67,7 @@ class PathWalk {
     }
   }
 
-  #member(at: SelectedPath | undefined, name: string): SelectedPath | undefined {
+  #member(at: FieldPath | undefined, name: string): FieldPath | undefined {
     if (at === undefined) return undefined;
     const path = [...at, name];
     this.read.push(path);
@@ -77,7 +75,7 @@ class PathWalk {
   }
 
   /** A value that is looked into: where it is the whole one, all of it may be read. */
-  #taken(path: SelectedPath | undefined): void {
+  #taken(path: FieldPath | undefined): void {
     if (path?.length === 0) this.readsAll = true;
   }
 }

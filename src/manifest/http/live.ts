@@ -1,9 +1,8 @@
 import { messageOf, type ToolkitError } from "../../core/error.ts";
 import { parseSelection, type SelectNode } from "../../lib/json-select/select-json.ts";
 import { isCredential, tokensInPath } from "../../lib/token-shape.ts";
-import { isRecord } from "../../lib/value.ts";
+import { type FieldPath, isRecord } from "../../lib/value.ts";
 import { variableValues } from "../../lib/variables.ts";
-import type { FieldPath } from "../../prompt/front-matter/yaml-document.ts";
 import type { ManifestContext, ManifestExecutor, ManifestTool } from "../manifest-port.ts";
 import type { ToolSpec } from "../manifest-schema.ts";
 import { mapped } from "./http-answer.ts";

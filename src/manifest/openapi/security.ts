@@ -1,4 +1,4 @@
-import { nearest } from "../../lib/similar.ts";
+import { didYouMean, nearest } from "../../lib/similar.ts";
 import { isRecord } from "../../lib/value.ts";
 import type { HttpParameter } from "../http/http-operation.ts";
 import { headerNameFault, isToken } from "../http/request-message.ts";
@@ -91,13 +91,8 @@ export class DocumentSecurity {
 }
 
 function unknownScheme(name: string, known: readonly string[]): string {
-  const [near] = nearest(name, known, 1);
-  const hint =
-    known.length === 0
-      ? "It has none: write spec.headers."
-      : near === undefined
-        ? `There are ${known.slice(0, 20).join(", ")}.`
-        : `Did you mean ${near}?`;
+  const there = known.length === 0 ? "It has none: write spec.headers." : `There are ${known.slice(0, 20).join(", ")}.`;
+  const hint = didYouMean(nearest(name, known), there);
   return `The document has no security scheme ${JSON.stringify(name)}, for which spec.auth has a credential. ${hint}`;
 }
 

@@ -1,7 +1,6 @@
 import type { JsonSchema } from "../../core/schema/types.ts";
-import { isRecord } from "../../lib/value.ts";
+import { type FieldPath, isRecord } from "../../lib/value.ts";
 import type { FieldReader } from "../front-matter/field-reader.ts";
-import type { FieldPath } from "../front-matter/yaml-document.ts";
 import { isJsonSchema, picoschemaToJsonSchema } from "./picoschema.ts";
 
 /** Parses a schema in Picoschema or JSON Schema. */

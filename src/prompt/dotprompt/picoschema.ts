@@ -1,10 +1,10 @@
 import type { JsonSchema } from "../../core/schema/types.ts";
-import { nearest } from "../../lib/similar.ts";
-import { isRecord } from "../../lib/value.ts";
+import { didYouMean, nearest } from "../../lib/similar.ts";
+import { type FieldPath, isRecord } from "../../lib/value.ts";
 
 /** A mistake in Picoschema, with the path to it. */
 export interface PicoschemaProblem {
-  readonly path: readonly (string | number)[];
+  readonly path: FieldPath;
   /** Follows the name of the field. */
   readonly what: string;
   readonly hint: string;
@@ -60,9 +60,9 @@ function typeHint(text: string, type: string): string {
   const choices = [...text.matchAll(/["']([^"']+)["']/g)].map(([, choice]) => choice);
   if (text.includes("|") && choices.length > 0) return `Write a choice as \`name(enum): [${choices.join(", ")}]\`.`;
   if (type === "object" || type === "array") return `Write \`name(${type}):\`, and what it holds below.`;
-  const [meant] = nearest(type, scalars, 1);
+  const hint = didYouMean(nearest(type, scalars));
   const types = [...scalars].join(", ");
-  if (meant !== undefined) return `Did you mean ${meant}? The types are ${types}.`;
+  if (hint !== "") return `${hint} The types are ${types}.`;
   return /^[A-Z]/.test(type) ? "A schema of another file has no name here: write it out." : `The types are ${types}.`;
 }
 

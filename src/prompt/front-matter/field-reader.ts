@@ -3,7 +3,8 @@ import { ToolkitError } from "../../core/error.ts";
 import { assertItemName, isIdentifier } from "../../core/identifier.ts";
 import type { JsonSchema } from "../../core/schema/types.ts";
 import { stepsOf } from "../../lib/pointer.ts";
-import { nearest } from "../../lib/similar.ts";
+import { didYouMean, nearest } from "../../lib/similar.ts";
+import type { FieldPath } from "../../lib/value.ts";
 import { isDotprompt } from "../prompt-files.ts";
 import {
   describePlace,
@@ -15,7 +16,6 @@ import {
 } from "../prompt-problem.ts";
 import type { FrontMatter } from "./front-matter.ts";
 import { findSchemaMistakes } from "./schema-mistakes.ts";
-import type { FieldPath } from "./yaml-document.ts";
 
 const typeWords: Readonly<Record<string, string>> = {
   string: "text",
@@ -176,8 +176,8 @@ export class FieldReader {
     for (const [field] of unknown) {
       const meant = findMisspelled(field, this.#known);
       if (meant === undefined) continue;
-      const what = `There is no field \`${field}\`: did you mean \`${meant}\`?`;
-      const hint = `A field of your own that is called so can be written \`x-${field}\`.`;
+      const what = `There is no field \`${field}\`.`;
+      const hint = `${didYouMean([meant])} A field of your own that is called so can be written \`x-${field}\`.`;
       this.#report(promptProblem(file, placeOfName(field), what, hint), "field");
     }
     return unknown.length === 0 ? undefined : Object.freeze(Object.fromEntries(unknown));

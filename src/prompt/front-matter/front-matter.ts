@@ -1,17 +1,10 @@
 import type { Scalar } from "yaml";
 import { loadYaml } from "../../lib/lazy-libraries.ts";
+import type { FieldPath } from "../../lib/value.ts";
 import { type Place, placeFinder, promptProblem } from "../prompt-problem.ts";
 import type { TemplateSource } from "../template/template-source.ts";
 import type { SplitFile } from "./split-front-matter.ts";
-import {
-  type FieldPath,
-  fieldsOf,
-  follow,
-  offsetOf,
-  parseYamlDocument,
-  type YamlDocument,
-  type YamlProblem,
-} from "./yaml-document.ts";
+import { fieldsOf, follow, offsetOf, parseYamlDocument, type YamlDocument, type YamlProblem } from "./yaml-document.ts";
 
 /** The values of front matter, and their places in the file. */
 export interface FrontMatter {

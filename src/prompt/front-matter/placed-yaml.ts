@@ -1,5 +1,6 @@
+import type { FieldPath } from "../../lib/value.ts";
 import { type Place, placeFinder } from "../prompt-problem.ts";
-import { type FieldPath, fieldsOf, offsetOf, parseYamlDocument, type YamlProblem } from "./yaml-document.ts";
+import { fieldsOf, offsetOf, parseYamlDocument, type YamlProblem } from "./yaml-document.ts";
 
 /** A value that a person wrote in a file, and the places of its parts. */
 export interface PlacedYaml {

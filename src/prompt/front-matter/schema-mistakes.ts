@@ -4,7 +4,7 @@ import { childrenOf, schemaLists, schemaMaps } from "../../core/schema/children.
 import { toLinearPattern } from "../../core/schema/linear-pattern.ts";
 import type { JsonSchema } from "../../core/schema/types.ts";
 import { pointerTo, resolvePointer, stepsOf } from "../../lib/pointer.ts";
-import { nearest } from "../../lib/similar.ts";
+import { didYouMean, nearest } from "../../lib/similar.ts";
 import { isRecord } from "../../lib/value.ts";
 import { findMismatch, MismatchWork } from "./schema-mismatch.ts";
 
@@ -178,14 +178,14 @@ function checkRequired(schema: JsonSchema, pointer: string, { report }: SchemaCh
   for (const [index, one] of required.entries()) {
     if (Object.hasOwn(properties, String(one))) continue;
     const name = JSON.stringify(one);
-    const [meant] = nearest(String(one), Object.keys(properties), 1);
+    const hint = didYouMean(nearest(String(one), Object.keys(properties)));
     report({
       pointer: pointerTo(pointerTo(pointer, "required"), index),
       what: ` requires ${name}, and there is no such property${pointer === "" ? "" : ` at ${pointer}`}.`,
       hint:
-        meant === undefined
+        hint === ""
           ? `Describe ${name} under properties, or remove it from required.`
-          : `Did you mean ${JSON.stringify(meant)}? Otherwise describe ${name} under properties.`,
+          : `${hint} Otherwise describe ${name} under properties.`,
     });
   }
 }

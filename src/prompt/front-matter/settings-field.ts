@@ -1,6 +1,6 @@
 import type { ModelSettings } from "../../core/model-settings.ts";
 import type { JsonSchema } from "../../core/schema/types.ts";
-import { nearest } from "../../lib/similar.ts";
+import { didYouMean, nearest } from "../../lib/similar.ts";
 import { isRecord } from "../../lib/value.ts";
 import type { FieldReader } from "./field-reader.ts";
 
@@ -93,8 +93,7 @@ export function parseSettings(
     const known = toName(name);
     if (known === undefined) {
       const names: readonly string[] = field === "settings" ? Object.keys(settingTable) : Object.values(optionOf);
-      const [meant] = nearest(name, names, 1);
-      const hint = meant === undefined ? `The settings are ${names.join(", ")}.` : `Did you mean ${meant}?`;
+      const hint = didYouMean(nearest(name, names), `The settings are ${names.join(", ")}.`);
       reader.reject([field, name], `There is no setting ${name} in ${field}.`, hint);
       continue;
     }

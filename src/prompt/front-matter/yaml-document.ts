@@ -1,9 +1,7 @@
 import type { CST, Document, Node, Pair, YAMLMap, YAMLParseError } from "yaml";
 import { messageOf } from "../../core/error.ts";
 import { loadYaml } from "../../lib/lazy-libraries.ts";
-
-/** A path into a document: names of fields and indices of lists. */
-export type FieldPath = readonly (string | number)[];
+import type { FieldPath } from "../../lib/value.ts";
 
 /** Makes the error of a mistake at an offset of the YAML. */
 export type YamlProblem = (offset: number, what: string, hint: string, cause?: unknown) => Error;

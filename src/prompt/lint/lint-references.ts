@@ -2,7 +2,7 @@ import { ToolkitError } from "../../core/error.ts";
 import type { Toolbox } from "../../core/item.ts";
 import { choosesRef } from "../../core/name-rules.ts";
 import { glob } from "../../lib/glob.ts";
-import { nearest } from "../../lib/similar.ts";
+import { didYouMean, nearest } from "../../lib/similar.ts";
 import type { Place } from "../prompt-problem.ts";
 import type { Findings } from "./lint-findings.ts";
 
@@ -66,9 +66,8 @@ export async function lintTools(
 }
 
 function suggestTools(name: string, refs: readonly string[]): string {
-  const meant = nearest(name, refs, 3);
-  if (meant.length > 0) return `Did you mean ${meant.join(", ")}?`;
-  return refs.length === 0 ? "The toolbox is empty." : "Write its namespace and its name, such as weather.forecast.";
+  const write = "Write its namespace and its name, such as weather.forecast.";
+  return didYouMean(nearest(name, refs), refs.length === 0 ? "The toolbox is empty." : write);
 }
 
 /** The model that a prompt names. */
@@ -112,7 +111,6 @@ function isKnownModel(model: string, provider: string | undefined, models: reado
 }
 
 function suggestModel(name: string, known: readonly string[]): string {
-  const [meant] = nearest(name, known, 1);
-  if (meant !== undefined) return `Did you mean ${JSON.stringify(meant)}?`;
-  return known.length === 0 ? "Remove the field to use the default." : `Known are ${known.join(", ")}.`;
+  const otherwise = known.length === 0 ? "Remove the field to use the default." : `Known are ${known.join(", ")}.`;
+  return didYouMean(nearest(name, known), otherwise);
 }

@@ -7,11 +7,10 @@ import type { JsonSchema } from "../../core/schema/types.ts";
 import { validatorOf } from "../../core/schema/validator.ts";
 import { describeIssues, Violation } from "../../core/schema/violation.ts";
 import { pointerTo, stepsOf } from "../../lib/pointer.ts";
-import { isRecord } from "../../lib/value.ts";
+import { type FieldPath, isRecord } from "../../lib/value.ts";
 import { findMisspelled } from "../front-matter/field-reader.ts";
 import { findMismatch, MismatchWork } from "../front-matter/schema-mismatch.ts";
 import { findSchemaMistakes } from "../front-matter/schema-mistakes.ts";
-import type { FieldPath } from "../front-matter/yaml-document.ts";
 import type { Place } from "../prompt-problem.ts";
 import type { Findings, LintCode } from "./lint-findings.ts";
 

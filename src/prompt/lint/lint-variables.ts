@@ -1,5 +1,5 @@
 import type { JsonSchema } from "../../core/schema/types.ts";
-import { nearest } from "../../lib/similar.ts";
+import { didYouMean, nearest } from "../../lib/similar.ts";
 import type { Place } from "../prompt-problem.ts";
 import { eachEntry, extendPath, type ValuePath, type ValueUse } from "../template/template-uses.ts";
 import { InputShape, type UndescribedStep } from "./input-shape.ts";
@@ -31,7 +31,7 @@ export function lintVariables(scope: VariableScope, file: string | undefined, fi
   for (const use of uses) {
     const step = shape.findUndescribed(use.path.steps);
     // The property that a misspelled name is meant to be is used.
-    if (step?.steps === 0) used.add(meantName(step, use));
+    if (step?.steps === 0) used.add(meantNames(step, use)[0]);
     // A step that comes from a block is reported at the block.
     if (step !== undefined && step.steps >= use.inherited) reportUnknown(use, step, file, findings);
     else if (step === undefined && use.isList) reportNoList(use, shape, findings);
@@ -94,7 +94,7 @@ function reportUnknown(
     file: use.file,
     place: use.place,
     message: `${missing}${shownBy}.`,
-    hint: isValue ? valueHint(undescribed) : nameHint(meantName(undescribed, use), holder, undescribed.names),
+    hint: isValue ? valueHint(undescribed) : nameHint(meantNames(undescribed, use), holder, undescribed.names),
   });
 }
 
@@ -103,13 +103,13 @@ function valueHint({ steps, types }: UndescribedStep): string {
   return steps === 0 ? "Write {{this}} for the input itself." : "Write the value itself, or describe it as an object.";
 }
 
-/** The existing name that is nearest to an unknown one. */
-function meantName({ steps, names }: UndescribedStep, { path }: VariableUse): string | undefined {
-  return nearest(String(path.steps[steps]), names, 1)[0];
+/** The existing names that are nearest to an unknown one. */
+function meantNames({ steps, names }: UndescribedStep, { path }: VariableUse): readonly string[] {
+  return nearest(String(path.steps[steps]), names);
 }
 
-function nameHint(meant: string | undefined, holder: string, names: readonly string[]): string {
-  if (meant !== undefined) return `Did you mean ${JSON.stringify(meant)}? Otherwise describe it in ${holder}.`;
+function nameHint(meant: readonly string[], holder: string, names: readonly string[]): string {
+  if (meant.length > 0) return `${didYouMean(meant)} Otherwise describe it in ${holder}.`;
   const others = names.length === 0 ? "" : ` There are ${names.join(", ")}.`;
   return `Describe it under the properties of ${holder}, or correct the name.${others}`;
 }

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { lstat, mkdir, open, readdir, readFile, realpath, rename, rm, stat } from "node:fs/promises";
+import { lstat, mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { messageOf, ToolkitError } from "../../core/error.ts";
 import { shown } from "../../core/options.ts";
-import { isInside } from "../../lib/bounded-file.ts";
+import { realpathInside } from "../../lib/bounded-file.ts";
 
 /** The files of a folder, by their path in it, with `/`. */
 export class FolderFiles {
@@ -93,8 +93,7 @@ export class FolderFiles {
 
   /** A link may lead to another file of the folder, and nowhere else: its author may be another than the one who imports it. */
   async #assertInside(file: string): Promise<void> {
-    const [folder, target] = await Promise.all([realpath(this.path), realpath(join(this.path, file))]);
-    if (target !== folder && !isInside(target, folder)) throw new Error("it is a link that leads out of the folder");
+    await realpathInside(join(this.path, file), this.path);
   }
 
   #failed(what: string, cause: unknown): ToolkitError<"INVALID_INPUT"> {

@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Child } from "../../support/child.ts";
+import { until } from "../../support/until.ts";
 
 /** Where the services of a test keep what they share. */
 export interface SharedPlace {
@@ -59,8 +60,7 @@ export async function services(
     },
     async ran(what, times = 1) {
       // It answers nothing where it hangs: the journal is all there is to see.
-      while ((await journal()).filter((line) => line === what).length < times)
-        await new Promise((resolve) => setTimeout(resolve, 20));
+      await until(async () => (await journal()).filter((line) => line === what).length >= times, 60_000);
     },
     async [Symbol.asyncDispose]() {
       await Promise.all(children.map((child) => child.kill()));

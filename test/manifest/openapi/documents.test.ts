@@ -218,7 +218,7 @@ describe("the credentials of a manifest", () => {
       );
       const reason = (auth: object) => toolsOf(document, { auth }).catch((error: Error) => error.message);
       expect(await reason({ tokn: "a" })).toContain(
-        'no security scheme "tokn", for which spec.auth has a credential. Did you mean token?',
+        'no security scheme "tokn", for which spec.auth has a credential. Did you mean "token"?',
       );
       expect(await reason({ login: "a" })).toContain("spec.auth.login must be { username, password }");
       expect(await reason({ digest: "a" })).toContain("is none that is supported");

@@ -36,7 +36,7 @@ const fields: readonly Case[] = [
     '3:14 hint short-description: The description "TODO" has fewer than 5 characters.',
     '4:11 error field: thinking must be true or false and is "yes".',
     "5:14 error field: tools must be a list of names, and this is a number.",
-    "6:1 error field: There is no field `modle`: did you mean `model`?",
+    "6:1 error field: There is no field `modle`.",
     "7:1 warning unknown-field: The field `color` means nothing here.",
   ],
   [
@@ -237,7 +237,7 @@ describe("tools and models", () => {
     expect(await found(text)).toEqual([]);
     const { problems } = await lintPrompts({ text, filename: "greet.md" }, { toolbox: toolkit });
     expect(problems.map(({ hint }) => hint)).toEqual([
-      "Did you mean builtin.forecast?",
+      'Did you mean "builtin.forecast"?',
       "Write its namespace and its name, such as weather.forecast.",
       "Remove it: a resource is read, and not called.",
     ]);

@@ -197,7 +197,7 @@ const refused: readonly (readonly [what: string, options: object, message: RegEx
   ["nothing to connect to", {}, /connectionString or pool must be given/],
   ["two ways to connect", { connectionString: local, pool: {} }, /not both/],
   ["what is no pool", { pool: {} }, /must be a Pool of the package pg/],
-  ["an unknown option", { connectionString: local, shema: "x" }, /Did you mean schema/],
+  ["an unknown option", { connectionString: local, shema: "x" }, /Did you mean "schema"/],
   ["a single connection", { connectionString: local, max: 1 }, /max of postgresStore must be a whole number from 2/],
   ["a timeout that is none", { connectionString: local, statementTimeoutMs: 0 }, /statementTimeoutMs/],
   ["a schema of PostgreSQL", { connectionString: local, schema: "pg_catalog" }, /schema of postgresStore/],

@@ -1,7 +1,8 @@
 // Kills a real server in the middle of a hundred calls, as often as its argument says, and prints what came of it. It must then end by
 // itself. The tool says that it is safe to repeat, so that each call is to be made again where the next child runs, and to be answered.
 import { Toolkit, ToolkitError } from "../../../../src/index.ts";
-import { everything, isAlive, until } from "../../support.ts";
+import { until } from "../../../support/until.ts";
+import { everything, isAlive } from "../../support.ts";
 import { handlesNow, heapGrown, heapNow, newHandles } from "./residue.ts";
 
 const kills = Number(process.argv[2]);

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { defineTool, Toolkit } from "../../../../src/index.ts";
 import { faultyServer } from "../../../../src/testing/index.ts";
-import { until } from "../../support.ts";
+import { until } from "../../../support/until.ts";
 import { Load } from "./load.ts";
 import { handlesNow, heapGrown, heapNow, newHandles } from "./residue.ts";
 

@@ -3,7 +3,7 @@ import type { Connection } from "../../../../src/core/connection.ts";
 import { defineTool, Toolkit } from "../../../../src/index.ts";
 import { mcpConnector } from "../../../../src/mcp/index.ts";
 import { type FaultyServer, faultyServer } from "../../../../src/testing/index.ts";
-import { until } from "../../support.ts";
+import { until } from "../../../support/until.ts";
 import type { Case, Way } from "./cases.ts";
 import { Load } from "./load.ts";
 import type { Report } from "./report.ts";
