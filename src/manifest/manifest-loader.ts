@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { messageOf, type ToolkitError } from "../core/error.ts";
 import { assertNamespace } from "../core/identifier.ts";
 import type { Tool } from "../core/item.ts";
+import { type ItemOrigin, withOrigin } from "../core/item-origin.ts";
 import { FileTooLarge, isInside, LinkLeadsOut, readBounded } from "../lib/bounded-file.ts";
 import { nearest } from "../lib/similar.ts";
 import { type Environment, expandVariables, VariableError } from "../lib/variables.ts";
@@ -10,6 +11,7 @@ import type { FieldPath } from "../prompt/front-matter/yaml-document.ts";
 import { kindsWith } from "./kinds.ts";
 import type { ManifestContext, ManifestKind, ParsedManifest } from "./manifest-port.ts";
 import { checkedSpec, type ManifestText, parseManifest } from "./parse-manifest.ts";
+import { modeOf } from "./tool-kind.ts";
 
 /** The things that modes are given. */
 export interface LoaderParts extends Pick<ManifestContext, "sandboxes" | "clients"> {
@@ -54,6 +56,8 @@ export class ManifestLoader {
     try {
       const tools = await kind.tools(checkedSpec(parsed, kind.spec), version);
       signal.throwIfAborted();
+      const origin = originOf(parsed);
+      for (const tool of tools) withOrigin(tool, origin);
       const { files, problems } = version;
       return { namespace: parsed.namespace, tools, problems, files, close: () => version.close() };
     } catch (error) {
@@ -68,6 +72,15 @@ export class ManifestLoader {
     const hint = near === undefined ? `There are ${kinds.join(" and ")}.` : `Did you mean ${near}?`;
     return problem(["kind"], `The kind ${JSON.stringify(kind)} is not known.`, hint);
   }
+}
+
+function originOf({ kind, spec, name, file, placeOf }: ParsedManifest): ItemOrigin {
+  const named = name !== undefined && spec.name === name ? ["spec", "name"] : ["metadata", "name"];
+  return {
+    what: "manifest",
+    place: file === undefined ? undefined : placeOf(named),
+    mode: kind === "Tool" ? modeOf(spec) : kind,
+  };
 }
 
 function assertNamespaceOf({ namespace, problem }: ParsedManifest): void {

@@ -20,6 +20,8 @@ export interface ParsedManifest<Spec = Readonly<Record<string, unknown>>> {
   readonly spec: Spec;
   /** For messages; undefined for one that came from no file. */
   readonly file: string | undefined;
+  /** The file with the line and column of a part, for people: `tools/weather.yaml:3:19`. */
+  placeOf(path: FieldPath): string;
   /**
    * The error of a part.
    *

@@ -28,8 +28,8 @@ export function toolKind(executors: Readonly<Record<string, ManifestExecutor>>):
 const builtinModes: ReadonlySet<string> = new Set([...Object.keys(modes), ...Object.keys(modeFields)]);
 
 /** The mode that is written; else that of the one field that says how it works; else `mock`, as PromptKit has it. */
-function modeOf(spec: ToolSpec): string {
-  if (spec.mode !== undefined && spec.mode !== "") return spec.mode;
+export function modeOf(spec: Readonly<Partial<Record<keyof ToolSpec, unknown>>>): string {
+  if (typeof spec.mode === "string" && spec.mode !== "") return spec.mode;
   const [mode] = Object.entries(modeFields).filter(([, field]) => spec[field] !== undefined);
   return mode?.[0] ?? "mock";
 }

@@ -57,7 +57,7 @@ export async function lintWorkflows(
         mistakes.map(({ path, message }) => ({ ...positionOf(path), message })),
       );
     files.push(file);
-    placed.push({ file, parsed: await readWorkflow(value, problem) });
+    placed.push({ file, parsed: await readWorkflow(value, { problem }) });
   }
   for (const { file, parsed } of placed) {
     const mistakes = toolbox === undefined ? [] : await checkTargets(parsed, toolbox, signal);

@@ -1,0 +1,39 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { verifies } from "../support/verifies.ts";
+import { commandFolder } from "./support.ts";
+
+const folder = commandFolder();
+const tool = (name: string, spec: string) =>
+  `kind: Tool\nmetadata: { name: ${name} }\nspec: { description: d, ${spec} }\n`;
+const explained = async (key: string) => (await folder.run(["explain", key])).stdout;
+
+verifies(["X1", "W1", "W3"], "explain says where a manifest or a workflow is written, and the mode", async () => {
+  const at = (name: string) => join(folder.path, name);
+  const steps = "steps: [{ id: a, tool: manifest.page }]";
+  await mkdir(at("flows"));
+  await folder.write("flows/audit.yaml", `description: Audits.\nname: audit\n${steps}\n`);
+  await folder.write("page.yaml", tool("page", 'mode: live, http: { url: "http://127.0.0.1:1/", method: GET }'));
+  await folder.write("bare.json", '{ "description": "d",\n  "name": "bare" }');
+  const document = "{ openapi: 3.1.0, paths: { /a: { get: { operationId: getA, responses: {} } } } }";
+  await folder.write(
+    "api.yaml",
+    `kind: OpenAPI\nmetadata: { namespace: api }\nspec: { server: "http://127.0.0.1:1", document: ${document} }\n`,
+  );
+  await folder.write(
+    "toolweave.yaml",
+    `manifests: [page.yaml, bare.json, api.yaml]
+workflows:
+  - flows
+  - { name: inner, expose: prompt, description: Inner., ${steps} }
+`,
+  );
+  expect(await explained("page")).toContain(`written in   ${at("page.yaml")}:2:19 (manifest: live)\n`);
+  expect(await explained("bare")).toContain(`written in   ${at("bare.json")}:2:11 (manifest: mock)\n`);
+  expect(await explained("getA")).toContain(`written in   ${at("api.yaml")}:2:1 (manifest: OpenAPI)\n`);
+  expect(await explained("audit")).toContain(`written in   ${at("flows/audit.yaml")}:2:7 (workflow)\n`);
+  expect(await explained("workflow.inner")).toContain(`written in   ${at("toolweave.yaml")}:4:7 (workflow)\n`);
+  const { stdout } = await folder.run(["explain", "page", "--json"]);
+  expect(JSON.parse(stdout).origin).toEqual({ what: "manifest", place: `${at("page.yaml")}:2:19`, mode: "live" });
+});
