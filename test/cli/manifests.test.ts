@@ -37,3 +37,14 @@ workflows:
   const { stdout } = await folder.run(["explain", "page", "--json"]);
   expect(JSON.parse(stdout).origin).toEqual({ what: "manifest", place: `${at("page.yaml")}:2:19`, mode: "live" });
 });
+
+verifies(["X1", "W1"], "list and the log show several mistakes of one manifest on a line each", async () => {
+  await folder.write("two.yaml", tool("two", "timeout_ms: long, labels: 2"));
+  await folder.write("toolweave.yaml", "manifests: [two.yaml]\n");
+  const at = join(folder.path, "two.yaml");
+  const { stderr } = await folder.run(["list"]);
+  expect(stderr).toMatch(
+    new RegExp(`^manifest: ${at}:3:\\d+: timeout_ms must be .*\nmanifest: ${at}:3:\\d+: labels must be .*\n$`, "m"),
+  );
+  expect(stderr).not.toContain("\\n");
+});

@@ -2,6 +2,7 @@ import type { Entry, Kind, ListFailure } from "../../core/item.ts";
 import { kinds } from "../../core/item.ts";
 import { nearest } from "../../lib/similar.ts";
 import { visible } from "../../lib/visible-text.ts";
+import { shownMessage } from "../command-log.ts";
 import { exitCodes, UsageMistake } from "../exit-code.ts";
 import { schemasOf } from "../item-schemas.ts";
 import type { Terminal } from "../terminal.ts";
@@ -69,7 +70,8 @@ function textOf({ ref, item }: Entry): string {
 
 function failureText({ namespace, error }: ListFailure): string {
   const message = withoutNextAttempt(error.message);
-  return visible(message.startsWith(`\`${namespace}\``) ? message : `${namespace}: ${message}`);
+  const isNamed = message.startsWith(`\`${namespace}\``);
+  return shownMessage(isNamed ? message : message.replace(/^/gm, `${namespace}: `), error);
 }
 
 function tableOf(entries: readonly Entry[], terminal: Terminal, withSchemas: boolean): string {

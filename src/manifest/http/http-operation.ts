@@ -91,6 +91,8 @@ export interface AnswerRule {
   readonly described?: readonly string[] | undefined;
   /** The largest answer, decoded, in bytes. */
   readonly maxBytes: number;
+  /** The field of the manifest that has this limit. */
+  readonly maxBytesField: "http.max_bytes" | "spec.max_bytes";
 }
 
 /** A request of HTTP with places for arguments, and the reading of its answer: all that a manifest says of one tool that calls a service. */

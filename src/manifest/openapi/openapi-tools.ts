@@ -110,7 +110,7 @@ class ToolMaker {
       parameters: [...httpParameters(input.parameters), ...credentials.parameters],
       headers: { ...credentials.headers, ...headers },
       body: input.body?.http,
-      answer: { accept, reading: "declared", redact, maxBytes },
+      answer: { accept, reading: "declared", redact, maxBytes, maxBytesField: "spec.max_bytes" },
       secrets: this.#secrets,
       timeoutMs,
       isRepeatable: isRepeatable(method),
