@@ -85,6 +85,8 @@ export interface ManifestRun {
   readonly annotations?: ToolAnnotations | undefined;
   /** Options that follow from the mode; `timeoutMs` of the manifest wins. */
   readonly options?: ToolOptions | undefined;
+  /** The tool that it calls, and the field that names it: one that is not there is reported by the commands that check. */
+  readonly calls?: { readonly ref: string; readonly path: FieldPath } | undefined;
   /** The schemas, where the manifest has none. */
   readonly input?: JsonSchema | undefined;
   readonly output?: JsonSchema | undefined;

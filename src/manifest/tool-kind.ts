@@ -8,6 +8,7 @@ import { nearest } from "../lib/similar.ts";
 import type { ManifestExecutor, ManifestKind, ManifestRun, ManifestTool } from "./manifest-port.ts";
 import { knownToolFields, modeFields, type ToolSpec, toolSpec } from "./manifest-schema.ts";
 import { modes } from "./modes.ts";
+import { noteCall } from "./relayed-tools.ts";
 
 /** `kind: Tool`: one manifest, one tool of some mode. */
 export function toolKind(executors: Readonly<Record<string, ManifestExecutor>>): ManifestKind<typeof toolSpec> {
@@ -66,7 +67,7 @@ function assertKnownFields({ problem, spec }: ManifestTool): void {
 function toolOf(manifest: ManifestTool, made: ManifestRun): Tool {
   const { name, spec } = manifest;
   const { title, description, annotations, timeout_ms = 0, labels } = spec;
-  return {
+  const tool: Tool = {
     kind: "tool",
     name,
     title,
@@ -81,6 +82,8 @@ function toolOf(manifest: ManifestTool, made: ManifestRun): Tool {
     },
     run: (input: Readonly<Record<string, unknown>>, context) => made.run(input, context),
   };
+  if (made.calls !== undefined) noteCall(tool, { ...made.calls, problem: manifest.problem });
+  return tool;
 }
 
 /** A schema of the tool; undefined where it says nothing. */

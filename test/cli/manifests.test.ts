@@ -2,7 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { verifies } from "../support/verifies.ts";
-import { commandFolder } from "./support.ts";
+import { commandFolder, handConfig } from "./support.ts";
 
 const folder = commandFolder();
 const tool = (name: string, spec: string) =>
@@ -48,3 +48,42 @@ verifies(["X1", "W1"], "list and the log show several mistakes of one manifest o
   );
   expect(stderr).not.toContain("\\n");
 });
+
+verifies(
+  ["X1", "W1"],
+  "a manifest that names a connector or a tool that is not there is named",
+  async () => {
+    const relay = (name: string, target: string) => tool(name, `mode: mcp, mcp: { tool: ${target} }`);
+    await folder.write("good.yaml", relay("good", "hand.greet"));
+    await folder.write("near.yaml", relay("near", "hand.greeet"));
+    await folder.write("far.yaml", relay("far", "nowhere.read"));
+    const written = (more: string) =>
+      folder.write("toolweave.yaml", `${handConfig}${more}manifests: [good.yaml, near.yaml, far.yaml]\n`);
+    await written("");
+    const said = (name: string, target: string) =>
+      `${join(folder.path, name)}:3:49: The tool that ${name.slice(0, -5)} calls is not there: There is no item "${target}".`;
+    const list = await folder.run(["list"]);
+    expect(list.code).toBe(0);
+    const doctor = await folder.run(["doctor"]);
+    for (const text of [list.stderr, doctor.stdout]) {
+      expect(text).toContain(`${said("near.yaml", "hand.greeet")} Did you mean \`hand.greet\`?`);
+      expect(text).toContain(said("far.yaml", "nowhere.read"));
+      expect(text).not.toContain("good.yaml");
+    }
+    const lint = await folder.run(["lint"]);
+    expect(lint.stdout).toContain(
+      `${join(folder.path, "near.yaml")}:3:49: warning: The tool that near calls is not there`,
+    );
+    expect(lint.stdout).toMatch(/3 manifests: 2 warnings\.\n$/);
+    // Of a server that is not connected nothing is known.
+    await folder.write(
+      "toolweave.yaml",
+      "connectors: { hand: { command: node, args: [-e, 0] } }\nmanifests: [good.yaml, near.yaml]\n",
+    );
+    for (const command of ["list", "lint", "doctor"]) {
+      const { stdout, stderr } = await folder.run([command]);
+      expect(stdout + stderr, command).not.toContain("is not there");
+    }
+  },
+  60_000,
+);

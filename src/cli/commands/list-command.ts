@@ -40,6 +40,12 @@ export async function list(
           : `Nothing has ${JSON.stringify(pattern)} in its name or description; there are ${known.length} entries.`,
       );
     for (const failure of page.failures) terminal.note(failureText(failure), "yellow");
+    if (workspace.config?.written.manifests !== undefined) {
+      const { missingTargets } = await import("../../manifest/relayed-tools.ts");
+      const items = entries.map(({ item }) => item);
+      for (const { message } of await missingTargets(items, { toolbox: workspace.toolkit, signal }))
+        terminal.note(visible(message), "yellow");
+    }
   }
   return known.length === 0 && page.failures.length > 0 ? exitCodes.unreachable : exitCodes.ok;
 }
