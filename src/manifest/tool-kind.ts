@@ -1,14 +1,12 @@
-import { messageOf, ToolkitError } from "../core/error.ts";
+import { messageOf } from "../core/error.ts";
 import { assertItemName } from "../core/identifier.ts";
 import type { Tool } from "../core/item.ts";
-import { toJsonSchema, toObjectSchema } from "../core/schema/json-schema.ts";
-import type { JsonSchema } from "../core/schema/types.ts";
-import { stepsOf } from "../lib/pointer.ts";
 import { nearest } from "../lib/similar.ts";
 import type { ManifestExecutor, ManifestKind, ManifestRun, ManifestTool } from "./manifest-port.ts";
 import { knownToolFields, modeFields, type ToolSpec, toolSpec } from "./manifest-schema.ts";
 import { modes } from "./modes.ts";
 import { noteCall } from "./relayed-tools.ts";
+import { schemaAt } from "./tool-schemas.ts";
 
 /** `kind: Tool`: one manifest, one tool of some mode. */
 export function toolKind(executors: Readonly<Record<string, ManifestExecutor>>): ManifestKind<typeof toolSpec> {
@@ -72,8 +70,8 @@ function toolOf(manifest: ManifestTool, made: ManifestRun): Tool {
     name,
     title,
     description,
-    input: schemaAt(manifest, "input_schema", toObjectSchema, "input") ?? made.input,
-    output: schemaAt(manifest, "output_schema", toJsonSchema, "output") ?? made.output,
+    input: schemaAt(manifest, "input") ?? made.input,
+    output: schemaAt(manifest, "output") ?? made.output,
     annotations: annotations === undefined ? made.annotations : { ...made.annotations, ...annotations },
     options: {
       ...made.options,
@@ -84,21 +82,4 @@ function toolOf(manifest: ManifestTool, made: ManifestRun): Tool {
   };
   if (made.calls !== undefined) noteCall(tool, { ...made.calls, problem: manifest.problem });
   return tool;
-}
-
-/** A schema of the tool; undefined where it says nothing. */
-function schemaAt(
-  { spec, problem }: ManifestTool,
-  field: "input_schema" | "output_schema",
-  read: typeof toJsonSchema,
-  direction: "input" | "output",
-): JsonSchema | undefined {
-  const schema = spec[field];
-  if (schema === undefined || schema === true) return undefined;
-  try {
-    return read(schema, { what: field, direction });
-  } catch (cause) {
-    if (!ToolkitError.is(cause, "INVALID_SCHEMA")) throw cause;
-    throw problem(["spec", field, ...stepsOf(cause.details.pointer)], cause.message, "", { cause });
-  }
 }

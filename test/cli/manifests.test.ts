@@ -87,3 +87,36 @@ verifies(
   },
   60_000,
 );
+
+verifies(["X1", "W1"], "a schema whose reference leads to itself is a mistake with its place", async () => {
+  const schema = (name: string, field: string, value: string) =>
+    folder.write(`tools/${name}.yaml`, tool(name, `mock_result: {},\n  ${field}: ${value}`));
+  await mkdir(join(folder.path, "tools"));
+  const circles = {
+    self: "{ type: object, properties: { a: { $ref: '#/properties/a' } } }",
+    two: "{ type: object, properties: { a: { $ref: '#/$defs/A' } }, $defs: { A: { $ref: '#/$defs/B' }, B: { $ref: '#/$defs/A' } } }",
+    any: "{ type: object, properties: { a: { anyOf: [{ type: string }, { $ref: '#/properties/a' }] } } }",
+    root: "{ type: object, $ref: '#' }",
+    "not-a": "{ type: object, properties: { a: { type: array, items: { not: { $ref: '#/properties/a/items' } } } } }",
+  };
+  const ends = {
+    tree: "{ type: object, properties: { a: { $ref: '#' }, b: { type: array, items: { $ref: '#' } } } }",
+    twice: "{ type: object, allOf: [{ $ref: '#/$defs/A' }, { $ref: '#/$defs/A' }], $defs: { A: { type: object } } }",
+    unused: "{ type: object, $defs: { A: { $ref: '#/$defs/A' } } }",
+  };
+  for (const [name, value] of Object.entries({ ...circles, ...ends })) await schema(name, "input_schema", value);
+  await schema("out", "output_schema", circles.self);
+  await folder.write("toolweave.yaml", "manifests: [tools]\n");
+  const { stdout, stderr } = await folder.run(["list"]);
+  const names = [...stdout.matchAll(/manifest\.(\S+)/g)].map(([, name]) => name);
+  expect(names).toEqual(Object.keys(ends).sort((a, b) => (a < b ? -1 : 1)));
+  const at = (name: string, line: string) => `${join(folder.path, "tools", `${name}.yaml`)}:${line}: The`;
+  expect(stderr).toContain(
+    `${at("self", "4:58")} input_schema refers to itself at /properties/a/$ref, for the same value: its check would never end.`,
+  );
+  expect(stderr).toContain(`${at("two", "4:121")} input_schema refers to itself at /$defs/B/$ref`);
+  expect(stderr).toContain("any.yaml:4:86: The input_schema refers to itself at /properties/a/anyOf/1/$ref");
+  expect(stderr).toContain("root.yaml:4:39: The input_schema refers to itself at /$ref");
+  expect(stderr).toContain("not-a.yaml:4:");
+  expect(stderr).toContain("out.yaml:4:");
+});
