@@ -49,7 +49,7 @@ function cardUrl(url: URL): URL {
 function connectorOf(manifest: ManifestTool, context: ManifestContext, url: URL): Connector {
   try {
     // A value that came from a variable is not expanded again.
-    return a2a(url, { headers: headersOf(manifest, context) });
+    return a2a(url, { headers: headersOf(manifest, context), egress: manifest.spec.a2a?.egress });
   } catch (cause) {
     if (!ToolkitError.is(cause) || cause.code === "INVALID_MANIFEST") throw cause;
     throw manifest.problem(at, messageOf(cause), "", { cause });

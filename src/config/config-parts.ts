@@ -7,7 +7,7 @@ import type { Resource } from "../core/resource.ts";
 import type { Source } from "../core/source.ts";
 import type { Store } from "../core/store.ts";
 import type { ToolkitOptions } from "../core/toolkit-options.ts";
-import type { FieldPath } from "../lib/value.ts";
+import { type FieldPath, present } from "../lib/value.ts";
 import type { Environment } from "../lib/variables.ts";
 import type { ManifestOptions } from "../manifest/index.ts";
 import type { OpenPage } from "../mcp/auth/oauth-options.ts";
@@ -51,7 +51,7 @@ export async function readOptions(
   env: Environment,
   { toolkit: given = {}, models: others }: Pick<ConfiguredOptions, "toolkit" | "models">,
 ): Promise<ToolkitOptions> {
-  const { policy = {}, settings = {}, store, timeoutMs, models, connectors = {} } = config.written;
+  const { policy = {}, settings = {}, store, timeoutMs, models, egress, connectors = {} } = config.written;
   const asks = Object.fromEntries((policy.ask ?? []).map((rule) => [rule, { needsApproval: true }]));
   const { delegate = [] } = given;
   const pinned = Object.values(connectors).some((each) => typeof each !== "string" && each.pins !== undefined);
@@ -59,7 +59,7 @@ export async function readOptions(
     policy: { ...(policy.allow && { allow: policy.allow }), ...(policy.block && { block: policy.block }) },
     settings: { ...settings, ...asks },
     delegate: [...[delegate].flat(), placed(config, ["models"], () => agentOf(config, models ?? {}, env, others))],
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...present({ timeoutMs, egress }),
     ...(pinned ? { pins: { file: resolve(config.folder, "toolweave.lock") } } : {}),
     ...(store === undefined ? {} : { store: await storeAt(config, store, env) }),
   };

@@ -6,7 +6,7 @@ import { connectorSchema, fieldSchemas, foreignServers } from "./connector-schem
  * The form of `toolweave.yaml`. Every description here is shown by editors: docs/reference/toolweave.schema.json is made from it.
  */
 
-const { milliseconds, count, texts, values } = fieldSchemas;
+const { milliseconds, count, texts, values, egress } = fieldSchemas;
 
 const folder = z.strictObject({
   folder: z.string().min(1).describe("A folder of prompt files, beside this file."),
@@ -46,10 +46,7 @@ const packs = z.strictObject({
     .strictObject({
       allow: texts.optional().describe("The hosts that are asked, or globs on them: *.example.com. Default: all."),
       deny: texts.optional().describe("Hosts that are not asked, or globs on them."),
-      egress: z
-        .strictObject({ allow: texts.optional() })
-        .optional()
-        .describe("Origins and CIDR blocks that may be reached beside public addresses."),
+      egress: egress.optional().describe("Origins and CIDR blocks that may be reached beside public addresses."),
       maxBytes: count.optional().describe("The largest answer, in bytes. Default 5 MiB."),
       timeoutMs: milliseconds.optional().describe("The longest time of a request, in milliseconds. Default 30,000."),
     })
@@ -141,6 +138,17 @@ export const configSchema = z.strictObject({
     .record(z.string(), texts.min(1))
     .optional()
     .describe("Commands that run the programs of manifests, by the name that exec.sandbox gives."),
+  egress: egress
+    .extend({
+      mediaFromInput: z
+        .boolean()
+        .optional()
+        .describe("Whether a prompt may fetch media by a URL of its input. Default false."),
+    })
+    .optional()
+    .describe(
+      "Where requests may go whose URL the operator did not write: of manifests, prompts and logins. Default: public addresses.",
+    ),
   packs: packs.optional().describe("Packs of tools that are part of toolweave; each has its name as namespace."),
   workflows: z
     .array(

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { ToolkitError } from "../core/error.ts";
-import { readWorkflow } from "../workflow/parse-workflow.ts";
+import { describePlace } from "../prompt/prompt-problem.ts";
+import { readWorkflow, type WorkflowProblem } from "../workflow/parse-workflow.ts";
 import type { Workflow } from "../workflow/workflow-definition.ts";
 import { workflowFiles } from "../workflow/workflow-files.ts";
 import type { WorkflowOptions } from "../workflow/workflow-options.ts";
@@ -50,11 +51,13 @@ async function inlineWorkflows(config: ReadConfig): Promise<readonly Workflow[]>
   for (const [index, each] of (config.written.workflows ?? []).entries()) {
     if (typeof each === "string") continue;
     const path = ["workflows", index];
-    const { workflow } = await readWorkflow(each, (mistakes) => {
+    const problem: WorkflowProblem = (mistakes) => {
       const [first, ...others] = mistakes.map((mistake) => config.problem([...path, ...mistake.path], mistake.message));
       const message = [first, ...others].map((error) => error?.message).join("\n");
       return new ToolkitError("INVALID_CONFIG", message, first?.details ?? { path: path.join(".") });
-    });
+    };
+    const place = describePlace(config.file, config.positionOf([...path, "name"]));
+    const { workflow } = await readWorkflow(each, { problem, place });
     if (found.has(workflow.name))
       throw config.problem([...path, "name"], `There are two workflows of the name ${workflow.name}. Rename one.`);
     found.set(workflow.name, workflow);

@@ -199,7 +199,7 @@ class PlaceOfWorkflows implements Delegate {
   }
 }
 
-const readOnce = ["policy", "settings", "store", "models", "timeoutMs", "server"] as const;
+const readOnce = ["policy", "settings", "egress", "store", "models", "timeoutMs", "server"] as const;
 
 function textOf(value: unknown): string {
   return JSON.stringify(value) ?? "";

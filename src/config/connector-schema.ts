@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isEgressRule } from "../core/egress.ts";
 
 // The entries of `connectors`, and of the lists of servers that other clients write.
 
@@ -8,8 +9,16 @@ export const fieldSchemas = {
   count: z.int().min(1),
   texts: z.array(z.string()),
   values: z.record(z.string(), z.string()),
+  egress: z.strictObject({
+    allow: z
+      .array(
+        z.string().refine(isEgressRule, "it must be an origin (http://10.0.0.5:8080) or a CIDR block (10.0.0.0/8)"),
+      )
+      .optional()
+      .describe("Origins (http://10.0.0.5:8080) and CIDR blocks (10.0.0.0/8)."),
+  }),
 };
-const { milliseconds, count, texts, values } = fieldSchemas;
+const { milliseconds, count, texts, values, egress } = fieldSchemas;
 
 const login = z
   .strictObject({
@@ -60,6 +69,9 @@ const connectorFields = {
     .union([z.literal("oauth"), login])
     .optional()
     .describe("Log in with a browser: `oauth`, or its options."),
+  egress: egress
+    .optional()
+    .describe("For a URL: where its logins, and the card of an agent, may lead beside public addresses."),
   trust: z
     .enum(["standard", "untrusted"])
     .optional()

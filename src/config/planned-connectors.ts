@@ -66,10 +66,11 @@ export function plannedConnectors(config: ReadConfig, options: ConfiguredOptions
       const given = connectorOptions(config.folder, entry, options);
       if (entry.type !== "a2a") return { ...planned, options: given };
       // A connector that is made here has these by itself.
-      const { auth, maxMessageBytes, maxListSize, ...supervision } = given;
+      const { auth, egress, maxMessageBytes, maxListSize, ...supervision } = given;
       const { trust, maxConcurrentCalls, connectTimeoutMs } = given;
       const { signature } = entry;
-      const agent = { auth, maxMessageBytes, maxListSize, trust, maxConcurrentCalls, connectTimeoutMs, signature };
+      const limits = { maxMessageBytes, maxListSize, maxConcurrentCalls, connectTimeoutMs };
+      const agent = { auth, trust, signature, egress, ...limits };
       return { ...planned, options: supervision, agent };
     });
 }
@@ -107,14 +108,24 @@ function connectorOptions(
   { auth, pins, ...entry }: WrittenConnector,
   { lazy, openPage }: ConfiguredOptions,
 ): AddConnectorOptions {
-  const { trust, allow, elicitation, sampling, callerRoots, timeoutMs, connectTimeoutMs, pollMs, healthCheckMs } =
-    entry;
+  const {
+    trust,
+    allow,
+    egress,
+    elicitation,
+    sampling,
+    callerRoots,
+    timeoutMs,
+    connectTimeoutMs,
+    pollMs,
+    healthCheckMs,
+  } = entry;
   const { retryMs, maxRetryMs, maxAttempts, maxConcurrentCalls, maxMessageBytes, maxListSize } = entry;
   const pinned = typeof pins === "string" ? { onChange: pins } : pins;
   const login = auth === "oauth" ? {} : auth;
   const tokens = () => fileTokenStore(resolve(folder, ".toolweave", "tokens.json"));
   return {
-    ...{ trust, allow, elicitation, sampling, callerRoots, timeoutMs, connectTimeoutMs, pollMs, healthCheckMs },
+    ...{ trust, allow, egress, elicitation, sampling, callerRoots, timeoutMs, connectTimeoutMs, pollMs, healthCheckMs },
     ...{ retryMs, maxRetryMs, maxAttempts, maxConcurrentCalls, maxMessageBytes, maxListSize },
     lazy: lazy ?? entry.lazy,
     pins: pinned,

@@ -51,6 +51,11 @@ export function readToolkitEgress(options: ToolkitEgressOptions = {}): MediaEgre
   return { policy: readAllowed(options), mediaFromInput };
 }
 
+/** True for an origin or a CIDR block, as `egress.allow` has them. */
+export function isEgressRule(text: string): boolean {
+  return typeof EgressPolicy.parse([text]) !== "number";
+}
+
 function readAllowed({ allow = [] }: EgressOptions): EgressPolicy {
   if (!Array.isArray(allow)) throw invalidOption("egress.allow", "a list of origins and CIDR blocks", allow);
   const policy = EgressPolicy.parse(allow);

@@ -4,6 +4,7 @@ import type { Catalog } from "../catalog/catalog.ts";
 import { refusedByConnector } from "../core/entry.ts";
 import { messageOf } from "../core/error.ts";
 import type { DefaultKind, Entry } from "../core/item.ts";
+import { originOf } from "../core/item-origin.ts";
 import { assertOptionNames, type OptionNames } from "../core/options.ts";
 import type { PolicyRules } from "../core/policy.ts";
 import type { Session } from "../core/session.ts";
@@ -70,7 +71,8 @@ function aboutEntry(entry: Entry<DefaultKind>, explainer: Explainer, toolset: To
   }
   const pin = pinOf(entry, explainer.pins);
   const connection = connectionOf(entry, catalog);
-  if (entry.kind === "resource") return { rules, steps: [], ...present({ connection, pin }) };
+  const origin = originOf(entry.item);
+  if (entry.kind === "resource") return { rules, steps: [], ...present({ origin, connection, pin }) };
   const callable = entry as ToolEntry;
   for (const { pattern: rule, settings: given } of settings.rulesFor(entry)) {
     rules.push({ of: "toolkit", at: "settings", rule, verdict: "sets", sets: Object.keys(present(given)) });
@@ -79,7 +81,7 @@ function aboutEntry(entry: Entry<DefaultKind>, explainer: Explainer, toolset: To
   for (const rule of standing?.rules ?? []) rules.push({ of: "toolset", ...rule });
   const alias = standing === undefined ? aliasAmongAll(callable, catalog) : standing.alias;
   const tokens = alias === undefined ? undefined : estimateTokens(definitionFor(alias, callable));
-  return { rules, steps: executor.describe(callable), ...present({ connection, pin, alias, tokens }) };
+  return { rules, steps: executor.describe(callable), ...present({ origin, connection, pin, alias, tokens }) };
 }
 
 function pinOf(entry: Entry, pins: ToolkitPins): Explanation["pin"] {

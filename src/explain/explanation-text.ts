@@ -5,7 +5,8 @@ import type { ExplainedItem, ExplainedRule, Explanation } from "./explanation.ts
 
 /** An explanation for people, a fact a line. */
 export function textOf(explanation: Explanation): string {
-  const { key, readings, candidates, winner, problem, unsettled, rules, connection, pin, alias, tokens } = explanation;
+  const { key, readings, candidates, winner, problem, unsettled, rules, origin, connection, pin, alias, tokens } =
+    explanation;
   const [first = "nothing", ...others] = candidates.map(itemText);
   const read = readings.map(({ as, namespace, rest }) =>
     namespace === undefined ? `${as} ${rest}` : `${as}: ${rest} in ${namespace}`,
@@ -16,6 +17,7 @@ export function textOf(explanation: Explanation): string {
     ["shadows", winner === undefined || others.length === 0 ? undefined : others.join(", ")],
     ["might mean", winner === undefined && candidates.length > 0 ? [first, ...others].join(", ") : undefined],
     ["problem", problem],
+    ["written in", origin === undefined ? undefined : originText(origin)],
     ["still coming", unsettled.length === 0 ? undefined : unsettled.join(", ")],
     ...rules.map((rule) => [rule.verdict, ruleText(rule)] as const),
     ["connector", connection === undefined ? undefined : connectionText(connection)],
@@ -33,6 +35,11 @@ export function textOf(explanation: Explanation): string {
 
 function itemText({ kind, ref, stale }: ExplainedItem): string {
   return `${kind} ${ref}${stale ? " (stale)" : ""}`;
+}
+
+function originText({ what, place, mode }: NonNullable<Explanation["origin"]>): string {
+  const kind = mode === undefined ? what : `${what}: ${mode}`;
+  return place === undefined ? `a ${kind}` : `${place} (${kind})`;
 }
 
 function ruleText({ of, at, rule, sets = [] }: ExplainedRule): string {

@@ -2,6 +2,7 @@ import type { StepDescription } from "../call/pipeline.ts";
 import type { KeyReading } from "../catalog/explain-key.ts";
 import type { ConnectionState } from "../core/connection.ts";
 import type { DefaultKind } from "../core/item.ts";
+import type { ItemOrigin } from "../core/item-origin.ts";
 import type { Pin } from "../core/pin.ts";
 import type { StandingRule } from "../core/policy.ts";
 
@@ -37,6 +38,8 @@ export interface Explanation {
   /** Namespaces that have not settled yet, and may have it. */
   readonly unsettled: readonly string[];
   readonly rules: readonly ExplainedRule[];
+  /** The manifest or workflow that it is made of. */
+  readonly origin?: ItemOrigin | undefined;
   /** The connector it comes from. */
   readonly connection?:
     | {

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { ToolkitError } from "../core/error.ts";
+import type { TargetToolbox } from "../core/find-target.ts";
 import { readBounded } from "../lib/bounded-file.ts";
 import { isRecord } from "../lib/value.ts";
 import { Findings } from "../prompt/lint/lint-findings.ts";
@@ -10,6 +11,7 @@ import { type LoaderParts, ManifestLoader } from "./manifest-loader.ts";
 import { ManifestSet } from "./manifest-set.ts";
 import { modes } from "./modes.ts";
 import { maxManifestBytes } from "./parse-manifest.ts";
+import { missingTargets } from "./relayed-tools.ts";
 
 /** A file or folder of manifests. */
 export interface ManifestPlace {
@@ -20,12 +22,14 @@ export interface ManifestPlace {
 
 interface LintManifestsOptions extends Omit<LoaderParts, "clients"> {
   readonly signal?: AbortSignal | undefined;
+  /** Where the tools are that others call. Without it they are not looked for. */
+  readonly toolbox?: TargetToolbox | undefined;
 }
 
 /** Finds all mistakes in manifests, by making their tools as a toolkit would. @throws the reason of an aborted signal */
 export async function lintManifests(
   places: readonly ManifestPlace[],
-  { signal, executors, ...parts }: LintManifestsOptions,
+  { signal, executors, toolbox, ...parts }: LintManifestsOptions,
 ): Promise<LintReport> {
   const findings = new Findings();
   const files: string[] = [];
@@ -39,6 +43,9 @@ export async function lintManifests(
       await set.read({ signal });
       files.push(...set.paths);
       for (const error of set.problems) await add(error, paths[0], findings);
+      const tools = set.namespaces.flatMap((name) => set.toolsOf(name));
+      for (const error of toolbox === undefined ? [] : await missingTargets(tools, { toolbox, signal }))
+        await add(error, paths[0], findings, "missing-target");
     } finally {
       await set.close();
     }
@@ -46,7 +53,12 @@ export async function lintManifests(
   return { files, problems: findings.sorted() };
 }
 
-async function add(error: Error, path: string | undefined, findings: Findings): Promise<void> {
+async function add(
+  error: Error,
+  path: string | undefined,
+  findings: Findings,
+  code: "manifest" | "missing-target" = "manifest",
+): Promise<void> {
   if (error.cause instanceof AggregateError && ToolkitError.is(error, "INVALID_MANIFEST")) {
     for (const each of error.cause.errors) await add(each, path, findings);
     return;
@@ -57,7 +69,7 @@ async function add(error: Error, path: string | undefined, findings: Findings): 
   // The line with the mistake is shown.
   if (found.file !== undefined) findings.remember(found.file, await readFile(found.file, "utf8").catch(() => ""));
   const message = what.startsWith(`${found.file}: `) ? what.slice(`${found.file}: `.length) : what;
-  findings.add("manifest", { ...found, message });
+  findings.add(code, { ...found, message });
 }
 
 function placeOf(error: ToolkitError): string | undefined {

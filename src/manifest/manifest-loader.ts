@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { messageOf, type ToolkitError } from "../core/error.ts";
 import { assertNamespace } from "../core/identifier.ts";
 import type { Tool } from "../core/item.ts";
+import { type ItemOrigin, withOrigin } from "../core/item-origin.ts";
 import { isInside, readBounded, realpathInside } from "../lib/bounded-file.ts";
 import { didYouMean, nearest } from "../lib/similar.ts";
 import type { FieldPath } from "../lib/value.ts";
@@ -10,6 +11,7 @@ import { type Environment, expandVariables, VariableError } from "../lib/variabl
 import { kindsWith } from "./kinds.ts";
 import type { ManifestContext, ManifestKind, ParsedManifest } from "./manifest-port.ts";
 import { checkedSpec, type ManifestText, parseManifest } from "./parse-manifest.ts";
+import { modeOf } from "./tool-kind.ts";
 
 /** The things that modes are given. */
 export interface LoaderParts extends Pick<ManifestContext, "sandboxes" | "clients"> {
@@ -54,6 +56,8 @@ export class ManifestLoader {
     try {
       const tools = await kind.tools(checkedSpec(parsed, kind.spec), version);
       signal.throwIfAborted();
+      const origin = originOf(parsed);
+      for (const tool of tools) withOrigin(tool, origin);
       const { files, problems } = version;
       return { namespace: parsed.namespace, tools, problems, files, close: () => version.close() };
     } catch (error) {
@@ -67,6 +71,15 @@ export class ManifestLoader {
     const hint = didYouMean(nearest(kind, kinds), `There are ${kinds.join(" and ")}.`);
     return problem(["kind"], `The kind ${JSON.stringify(kind)} is not known.`, hint);
   }
+}
+
+function originOf({ kind, spec, name, file, placeOf }: ParsedManifest): ItemOrigin {
+  const named = name !== undefined && spec.name === name ? ["spec", "name"] : ["metadata", "name"];
+  return {
+    what: "manifest",
+    place: file === undefined ? undefined : placeOf(named),
+    mode: kind === "Tool" ? modeOf(spec) : kind,
+  };
 }
 
 function assertNamespaceOf({ namespace, problem }: ParsedManifest): void {

@@ -20,6 +20,8 @@ export interface ParsedManifest<Spec = Readonly<Record<string, unknown>>> {
   readonly spec: Spec;
   /** For messages; undefined for one that came from no file. */
   readonly file: string | undefined;
+  /** The file with the line and column of a part, for people: `tools/weather.yaml:3:19`. */
+  placeOf(path: FieldPath): string;
   /**
    * The error of a part.
    *
@@ -83,6 +85,8 @@ export interface ManifestRun {
   readonly annotations?: ToolAnnotations | undefined;
   /** Options that follow from the mode; `timeoutMs` of the manifest wins. */
   readonly options?: ToolOptions | undefined;
+  /** The tool that it calls, and the field that names it: one that is not there is reported by the commands that check. */
+  readonly calls?: { readonly ref: string; readonly path: FieldPath } | undefined;
   /** The schemas, where the manifest has none. */
   readonly input?: JsonSchema | undefined;
   readonly output?: JsonSchema | undefined;

@@ -99,6 +99,10 @@ const a2a = z.looseObject({
   timeout_ms: milliseconds.optional(),
   headers: named.optional(),
   headers_from_env: texts.optional(),
+  egress: z
+    .strictObject({ allow: texts.optional() })
+    .optional()
+    .describe("Origins and CIDR blocks that the card may lead to beside its own origin and public addresses."),
 });
 
 const hints = z.strictObject({

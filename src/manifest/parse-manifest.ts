@@ -3,7 +3,7 @@ import { ToolkitError } from "../core/error.ts";
 import type { FieldPath } from "../lib/value.ts";
 import { mistakeLines, mistakesOf } from "../lib/written-mistakes.ts";
 import { parsePlacedYaml } from "../prompt/front-matter/placed-yaml.ts";
-import { fileStart } from "../prompt/prompt-problem.ts";
+import { describePlace, fileStart } from "../prompt/prompt-problem.ts";
 import type { ParsedManifest } from "./manifest-port.ts";
 import { manifestProblem } from "./manifest-problem.ts";
 import { manifestSchema } from "./manifest-schema.ts";
@@ -24,6 +24,7 @@ const subject = "The manifest";
 interface PlacedValue {
   readonly value: Readonly<Record<string, unknown>>;
   readonly problem: ParsedManifest["problem"];
+  readonly placeOf: ParsedManifest["placeOf"];
 }
 
 /**
@@ -34,7 +35,7 @@ interface PlacedValue {
  * @throws ToolkitError `INVALID_MANIFEST` with file, line and column
  */
 export function parseManifest(written: ManifestText): ParsedManifest {
-  const { value, problem } = placedValue(written);
+  const { value, problem, placeOf } = placedValue(written);
   const { kind, metadata = {}, spec } = checked(manifestSchema, value, problem, []);
   const { name, namespace } = metadata;
   const own = typeof spec.name === "string" && spec.name !== "" ? spec.name : undefined;
@@ -45,6 +46,7 @@ export function parseManifest(written: ManifestText): ParsedManifest {
     spec,
     file: written.file,
     problem,
+    placeOf,
   };
 }
 
@@ -79,9 +81,10 @@ function placedValue({ text, file }: ManifestText): PlacedValue {
     manifestProblem({ file, ...place }, what, hint, { cause }),
   );
   const isBare = fields.kind === undefined && fields.spec === undefined && "name" in fields && "description" in fields;
+  const placeAt = (path: FieldPath) => placeOf(isBare ? path.slice(1) : path);
   return {
     value: isBare ? { kind: "Tool", spec: fields } : fields,
-    problem: (path, what, hint, options) =>
-      manifestProblem({ file, ...placeOf(isBare ? path.slice(1) : path) }, what, hint, options),
+    problem: (path, what, hint, options) => manifestProblem({ file, ...placeAt(path) }, what, hint, options),
+    placeOf: (path) => describePlace(file ?? "manifest", placeAt(path)),
   };
 }

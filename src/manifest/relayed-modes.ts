@@ -19,7 +19,8 @@ export const mcp: ManifestExecutor = ({ spec, name, problem }) => {
   if (ref === undefined)
     throw problem(["spec"], "The mode mcp needs the tool to call.", "Write mcp: { tool: namespace.name }.");
   const { defaults = {}, fixed = {} } = spec.mcp ?? {};
-  return { run: (input, { toolbox }) => toolbox.call(ref, { ...defaults, ...input, ...fixed }) };
+  const path = ["spec", ...(spec.mcp === undefined ? [] : ["mcp", "tool"])];
+  return { calls: { ref, path }, run: (input, { toolbox }) => toolbox.call(ref, { ...defaults, ...input, ...fixed }) };
 };
 
 /**

@@ -1,13 +1,12 @@
-import { messageOf, ToolkitError } from "../core/error.ts";
+import { messageOf } from "../core/error.ts";
 import { assertItemName } from "../core/identifier.ts";
 import type { Tool } from "../core/item.ts";
-import { toJsonSchema, toObjectSchema } from "../core/schema/json-schema.ts";
-import type { JsonSchema } from "../core/schema/types.ts";
-import { stepsOf } from "../lib/pointer.ts";
 import { didYouMean, nearest } from "../lib/similar.ts";
 import type { ManifestExecutor, ManifestKind, ManifestRun, ManifestTool } from "./manifest-port.ts";
 import { knownToolFields, modeFields, type ToolSpec, toolSpec } from "./manifest-schema.ts";
 import { modes } from "./modes.ts";
+import { noteCall } from "./relayed-tools.ts";
+import { schemaAt } from "./tool-schemas.ts";
 
 /** `kind: Tool`: one manifest, one tool of some mode. */
 export function toolKind(executors: Readonly<Record<string, ManifestExecutor>>): ManifestKind<typeof toolSpec> {
@@ -28,8 +27,8 @@ export function toolKind(executors: Readonly<Record<string, ManifestExecutor>>):
 const builtinModes: ReadonlySet<string> = new Set([...Object.keys(modes), ...Object.keys(modeFields)]);
 
 /** The mode that is written; else that of the one field that says how it works; else `mock`, as PromptKit has it. */
-function modeOf(spec: ToolSpec): string {
-  if (spec.mode !== undefined && spec.mode !== "") return spec.mode;
+export function modeOf(spec: Readonly<Partial<Record<keyof ToolSpec, unknown>>>): string {
+  if (typeof spec.mode === "string" && spec.mode !== "") return spec.mode;
   const [mode] = Object.entries(modeFields).filter(([, field]) => spec[field] !== undefined);
   return mode?.[0] ?? "mock";
 }
@@ -63,13 +62,13 @@ function assertKnownFields({ problem, spec }: ManifestTool): void {
 function toolOf(manifest: ManifestTool, made: ManifestRun): Tool {
   const { name, spec } = manifest;
   const { title, description, annotations, timeout_ms = 0, labels } = spec;
-  return {
+  const tool: Tool = {
     kind: "tool",
     name,
     title,
     description,
-    input: schemaAt(manifest, "input_schema", toObjectSchema, "input") ?? made.input,
-    output: schemaAt(manifest, "output_schema", toJsonSchema, "output") ?? made.output,
+    input: schemaAt(manifest, "input") ?? made.input,
+    output: schemaAt(manifest, "output") ?? made.output,
     annotations: annotations === undefined ? made.annotations : { ...made.annotations, ...annotations },
     options: {
       ...made.options,
@@ -78,21 +77,6 @@ function toolOf(manifest: ManifestTool, made: ManifestRun): Tool {
     },
     run: (input: Readonly<Record<string, unknown>>, context) => made.run(input, context),
   };
-}
-
-/** A schema of the tool; undefined where it says nothing. */
-function schemaAt(
-  { spec, problem }: ManifestTool,
-  field: "input_schema" | "output_schema",
-  read: typeof toJsonSchema,
-  direction: "input" | "output",
-): JsonSchema | undefined {
-  const schema = spec[field];
-  if (schema === undefined || schema === true) return undefined;
-  try {
-    return read(schema, { what: field, direction });
-  } catch (cause) {
-    if (!ToolkitError.is(cause, "INVALID_SCHEMA")) throw cause;
-    throw problem(["spec", field, ...stepsOf(cause.details.pointer)], cause.message, "", { cause });
-  }
+  if (made.calls !== undefined) noteCall(tool, { ...made.calls, problem: manifest.problem });
+  return tool;
 }

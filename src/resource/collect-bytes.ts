@@ -42,11 +42,21 @@ export async function collectBytes(stream: ByteStream, options: CollectOptions):
   }
 }
 
-/** @internal */
-export function tooLarge(what: string, maxBytes: number, actual?: number): ToolkitError<"LIMIT_EXCEEDED"> {
+/**
+ * The error of bytes that are too many.
+ *
+ * @param option - the option that has the limit, in the words of who sets it
+ * @internal
+ */
+export function tooLarge(
+  what: string,
+  maxBytes: number,
+  actual?: number,
+  option = "maxBytes",
+): ToolkitError<"LIMIT_EXCEEDED"> {
   const size = actual === undefined ? "has more than" : `has ${actual} bytes, more than`;
-  return new ToolkitError("LIMIT_EXCEEDED", `${what} ${size} the ${maxBytes} bytes allowed. Raise maxBytes.`, {
-    limit: "maxBytes",
+  return new ToolkitError("LIMIT_EXCEEDED", `${what} ${size} the ${maxBytes} bytes allowed. Raise ${option}.`, {
+    limit: option,
     max: maxBytes,
     ...(actual === undefined ? {} : { actual }),
   });

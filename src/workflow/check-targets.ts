@@ -1,7 +1,6 @@
 import type { Definition } from "../core/definition.ts";
 import { definitionOf } from "../core/entry.ts";
-import { ToolkitError } from "../core/error.ts";
-import type { Toolbox } from "../core/item.ts";
+import { findTarget, type TargetToolbox } from "../core/find-target.ts";
 import type { JsonSchema } from "../core/schema/types.ts";
 import { validatorOf } from "../core/schema/validator.ts";
 import { Violation } from "../core/schema/violation.ts";
@@ -15,9 +14,6 @@ import type { ParsedWorkflow } from "./parse-workflow.ts";
 import { ResultShapes } from "./result-shapes.ts";
 import type { WorkflowStep } from "./workflow-definition.ts";
 import { type ParsedTemplate, referencesOf } from "./workflow-template.ts";
-
-/** The part of a toolbox that finds the tools and prompts of a workflow. */
-export type TargetToolbox = Pick<Toolbox, "list" | "lookup">;
 
 /**
  * Compares a workflow with the tools and prompts that there are: names that nothing has, parameters that are missing, unknown or of a type that cannot
@@ -34,7 +30,7 @@ export async function checkTargets(
   const mistakes: Mistake[] = [];
   const targets = new Map<string, Definition>();
   for (const { step, path } of callsOf(parsed.workflow.steps, ["steps"])) {
-    const found = await findTarget(step, toolbox, signal);
+    const found = await definitionFor(step, toolbox, signal);
     if (typeof found === "string")
       mistakes.push({ path: [...path, step.tool === undefined ? "run" : "tool"], message: found });
     else if (found !== undefined) targets.set(step.id, found);
@@ -75,27 +71,13 @@ export function* callsOf(steps: readonly WorkflowStep[], path: FieldPath): Gener
 }
 
 /** The definition of what a step calls; a sentence where there is none, and undefined where that is not known. */
-async function findTarget(
-  { tool, run }: WorkflowStep,
+async function definitionFor(
+  { tool, run = "" }: WorkflowStep,
   toolbox: TargetToolbox,
   signal: AbortSignal | undefined,
 ): Promise<Definition | string | undefined> {
-  const key = tool ?? run ?? "";
-  try {
-    return definitionOf(await toolbox.lookup(key, { kind: tool === undefined ? "prompt" : "tool", signal }));
-  } catch (error) {
-    signal?.throwIfAborted();
-    if (ToolkitError.is(error, "AMBIGUOUS_NAME")) return error.message;
-    if (ToolkitError.is(error, "NOT_FOUND")) return (await isUnknown(key, toolbox, signal)) ? undefined : error.message;
-    if (ToolkitError.is(error)) return undefined;
-    throw error;
-  }
-}
-
-/** True where a namespace that may have the name could not be listed. */
-async function isUnknown(key: string, toolbox: TargetToolbox, signal: AbortSignal | undefined): Promise<boolean> {
-  const { failures } = await toolbox.list({ kind: ["tool", "prompt"], limit: 0, signal });
-  return failures.some(({ namespace }) => !key.includes(".") || key.startsWith(`${namespace}.`));
+  const found = await findTarget(tool ?? run, toolbox, { kind: tool === undefined ? "prompt" : "tool", signal });
+  return typeof found === "object" ? definitionOf(found) : found;
 }
 
 /** References to parts that a schema does not have. */

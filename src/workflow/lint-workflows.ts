@@ -1,13 +1,14 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { messageOf, ToolkitError } from "../core/error.ts";
+import type { TargetToolbox } from "../core/find-target.ts";
 import type { FieldPath } from "../lib/value.ts";
 import type { Mistake } from "../lib/written-mistakes.ts";
 import { Findings } from "../prompt/lint/lint-findings.ts";
 import type { LintReport } from "../prompt/lint/lint-prompts.ts";
 import { fileStart, type Place } from "../prompt/prompt-problem.ts";
 import { FollowedFolder } from "../resource/followed-folder.ts";
-import { checkTargets, type TargetToolbox } from "./check-targets.ts";
+import { checkTargets } from "./check-targets.ts";
 import { mistakesIn, problemAt, readWorkflow } from "./parse-workflow.ts";
 import { comparedWithEachOther } from "./workflow-files.ts";
 import { type PlacedWorkflow, WorkflowFolder } from "./workflow-folder.ts";
@@ -57,7 +58,7 @@ export async function lintWorkflows(
         mistakes.map(({ path, message }) => ({ ...positionOf(path), message })),
       );
     files.push(file);
-    placed.push({ file, parsed: await readWorkflow(value, problem) });
+    placed.push({ file, parsed: await readWorkflow(value, { problem }) });
   }
   for (const { file, parsed } of placed) {
     const mistakes = toolbox === undefined ? [] : await checkTargets(parsed, toolbox, signal);

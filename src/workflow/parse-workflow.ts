@@ -22,6 +22,8 @@ export interface ParsedWorkflow {
   readonly templates: CheckedTemplates["uses"];
   /** The error of mistakes that are found later, such as a tool that is not there. */
   readonly problem: WorkflowProblem;
+  /** The file with the line and column of its name; undefined for one in code. */
+  readonly place?: string | undefined;
 }
 
 /** The largest workflow file, in bytes. */
@@ -45,23 +47,24 @@ export async function parseWorkflow({ text, file }: WorkflowText): Promise<Parse
   const { value, placeOf } = parsePlacedYaml(text, subject, (place, what, hint, cause) =>
     problemAt(file, [{ ...place, message: `${what} ${hint}` }], cause),
   );
-  return await readWorkflow(value, (mistakes) =>
+  const problem: WorkflowProblem = (mistakes) =>
     problemAt(
       file,
       mistakes.map(({ path, message }) => ({ ...placeOf(path), message })),
-    ),
-  );
+    );
+  const place = file === undefined ? undefined : describePlace(file, placeOf(["name"]));
+  return await readWorkflow(value, { problem, place });
 }
 
 /**
  * Reads a workflow that was parsed already, such as one in code or in a configuration.
  *
- * @param problem - makes the error. Default: one that names the fields
+ * @param from - `problem` makes the error, by default one that names the fields
  * @throws ToolkitError `INVALID_WORKFLOW`, or what `problem` makes
  */
 export async function readWorkflow(
   value: unknown,
-  problem: WorkflowProblem = problemOfFields,
+  { problem = problemOfFields, place }: Partial<Pick<ParsedWorkflow, "problem" | "place">> = {},
 ): Promise<ParsedWorkflow> {
   if (jsonFault(value, maxDepth) !== undefined)
     throw problem([
@@ -75,12 +78,17 @@ export async function readWorkflow(
   const { $schema: _, ...workflow } = result.data;
   const { uses, mistakes } = await checkTemplates(workflow);
   if (mistakes.length > 0) throw problem(mistakes);
-  const read = { workflow, templates: uses, problem };
+  const read = { workflow, templates: uses, problem, place };
   known.set(workflow, read);
   return read;
 }
 
 const known = new WeakMap<Workflow, ParsedWorkflow>();
+
+/** The place of a workflow that was read from a file or a configuration. */
+export function placeOfWorkflow(workflow: Workflow): string | undefined {
+  return known.get(workflow)?.place;
+}
 
 /** A workflow as it was read, or as it is read now, once. @throws ToolkitError `INVALID_WORKFLOW` */
 export async function parsedOf(workflow: Workflow): Promise<ParsedWorkflow> {

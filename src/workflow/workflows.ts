@@ -3,6 +3,7 @@ import type { Delegate } from "../core/delegate.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
 import type { CallContext, Prompt, Tool } from "../core/item.ts";
+import { type ItemOrigin, withOrigin } from "../core/item-origin.ts";
 import { assertOptionNames, type OptionNames } from "../core/options.ts";
 import { withRunner } from "../core/prompt-runner.ts";
 import type { Content } from "../core/resource.ts";
@@ -14,7 +15,7 @@ import { canonicalJson, digest } from "../lib/canonical.ts";
 import { systemClock } from "../lib/clock.ts";
 import { jsonFault } from "../lib/nesting.ts";
 import { assertTargets } from "./check-targets.ts";
-import { parsedOf } from "./parse-workflow.ts";
+import { parsedOf, placeOfWorkflow } from "./parse-workflow.ts";
 import { runWorkflow } from "./run-workflow.ts";
 import { MemoryJournal } from "./step-record.ts";
 import { contentOf } from "./step-result.ts";
@@ -189,7 +190,7 @@ class WorkflowSource implements Workflows {
   }
 
   #tool(workflow: Workflow): Tool {
-    return {
+    const tool: Tool = {
       kind: "tool",
       ...described(workflow),
       output: outputSchemaOf(workflow),
@@ -198,6 +199,7 @@ class WorkflowSource implements Workflows {
       options: { version: digest(workflow), timeoutMs: Number.POSITIVE_INFINITY },
       run: (input, context) => this.#run(workflow, input, context),
     };
+    return withOrigin(tool, originOf(workflow));
   }
 
   #prompt(workflow: Workflow): Prompt {
@@ -206,7 +208,8 @@ class WorkflowSource implements Workflows {
       await assertRunnable(workflow, context);
       return { messages: [{ role: "user", content: [await this.#inMemory(workflow, input, context)] }] };
     };
-    return withRunner({ kind: "prompt", ...described(workflow), version: digest(workflow), render }, run);
+    const prompt: Prompt = { kind: "prompt", ...described(workflow), version: digest(workflow), render };
+    return withOrigin(withRunner(prompt, run), originOf(workflow));
   }
 
   async #run(workflow: Workflow, input: unknown, context: CallContext): Promise<Content> {
@@ -263,6 +266,10 @@ class WorkflowSource implements Workflows {
 /** Compares a workflow with the tools and prompts that its caller sees. @throws ToolkitError `INVALID_WORKFLOW` naming each mistake */
 async function assertRunnable(workflow: Workflow, { toolbox, signal }: CallContext): Promise<void> {
   await assertTargets(await parsedOf(workflow), toolbox, signal);
+}
+
+function originOf(workflow: Workflow): ItemOrigin {
+  return { what: "workflow", place: placeOfWorkflow(workflow) };
 }
 
 function described({ name, title, description, input }: Workflow) {

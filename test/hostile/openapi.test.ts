@@ -192,6 +192,8 @@ describe("the author of an OpenAPI document", () => {
         );
       }
       expect(asked).toBe(0);
+      const named = await toolkitWith(await load(inner), { egress: { allow: [inner] } });
+      expect(await (await named.call("api.get_a")).text()).toBe("private");
       expect(await (await call("https://evil.example", { server: inner, auth: { token: "t" } })).text()).toBe(
         "private",
       );

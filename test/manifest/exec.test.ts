@@ -57,6 +57,25 @@ describe("the mode exec", () => {
     });
   });
 
+  verifies("W1", "says that an argument is too long for the system, and takes it on stdin", async () => {
+    const script = `${reading} console.log(JSON.stringify({ result: args.file.length }));`;
+    const toolkit = await toolkitFor(script, "", { args: '["tool.mjs", "--name={{file}}"]' });
+    const file = "e".repeat(300_000);
+    const error = await failure(toolkit.call("manifest.run", { file }));
+    expect(error).toMatchObject({ code: "LIMIT_EXCEEDED", details: { limit: "exec.args" } });
+    expect(error.message).toMatch(
+      /^(An argument|The arguments) of the program node ha(s|ve) 3000\d\d bytes, and the system/,
+    );
+    expect(error.message).toMatch(/takes \d+\. Give less; or have the program read it on stdin/);
+    const many = await toolkitFor(script, "", { args: `["tool.mjs", ${'"{{file}}", '.repeat(64)}"--"]` });
+    expect(await failure(many.call("manifest.run", { file: "a".repeat(100_000) }))).toMatchObject({
+      code: "LIMIT_EXCEEDED",
+      details: { limit: "exec.args", actual: expect.any(Number) },
+    });
+    const plain = await toolkitFor(script);
+    expect(await (await plain.call("manifest.run", { file })).json()).toBe(file.length);
+  });
+
   verifies("W1", "gives the program the variables that are named, and names one that is not set", async () => {
     const script = "console.log(JSON.stringify({ result: Object.keys(process.env) }))";
     const toolkit = await toolkitFor(script, "env: [SHOP_KEY]", { env: { SHOP_KEY: "k-123456", OTHER: "x" } });

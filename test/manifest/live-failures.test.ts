@@ -8,6 +8,7 @@ import { failure, rejection } from "../support/failure.ts";
 import { serve } from "../support/serve.ts";
 import { verifies } from "../support/verifies.ts";
 import { callLive, liveToolkit } from "./live-fixture.ts";
+import { toolkitOf } from "./manifest-fixture.ts";
 
 /** A server that answers with these statuses in turn, and then with 200. */
 async function statuses(
@@ -235,6 +236,25 @@ describe("a live tool whose service fails", () => {
       expect(asked()).toBe(1);
     },
   );
+
+  verifies("W1", "names the field of the manifest for an answer that is too large", async () => {
+    for (const isAnnounced of [true, false]) {
+      const origin = await serve((request, response) => {
+        request.resume();
+        const text = JSON.stringify("x".repeat(100));
+        response.writeHead(200, isAnnounced ? { "content-length": text.length } : {}).end(text);
+      });
+      const error = await failure(callLive(await liveToolkit({ url: origin, max_bytes: 20 })));
+      expect(error).toMatchObject({ code: "LIMIT_EXCEEDED", details: { limit: "http.max_bytes of the manifest" } });
+      expect(error.message).toMatch(/the 20 bytes allowed\. Raise http\.max_bytes of the manifest\.$/);
+      const paths = { "/a": { get: { operationId: "a", responses: { 200: { description: "It" } } } } };
+      const spec = { document: { openapi: "3.1.0", info: {}, paths }, server: origin, max_bytes: 20 };
+      const toolkit = await toolkitOf(JSON.stringify({ kind: "OpenAPI", spec }));
+      expect((await failure(toolkit.call("manifest.a", {}))).message).toContain(
+        "Raise spec.max_bytes of the manifest.",
+      );
+    }
+  });
 
   verifies("W1", "keeps the headers of its manifest where a redirect leaves the origin", async () => {
     const received: unknown[] = [];

@@ -11,7 +11,7 @@ const plain: HttpOperation = {
   url: { origin: ["https://api.example.com"], isOwn: true, path: ["/"], query: [] },
   parameters: [],
   headers: {},
-  answer: { reading: "declared", redact: [], maxBytes: 1_000 },
+  answer: { reading: "declared", redact: [], maxBytes: 1_000, maxBytesField: "http.max_bytes" },
   secrets: [],
   isRepeatable: true,
 };

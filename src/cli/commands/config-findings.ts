@@ -102,9 +102,13 @@ export async function manifestFindings(
   const namespaces = new Set(
     manifests.map((each) => (typeof each === "string" ? undefined : each.namespace) ?? "manifest"),
   );
-  const { failures } = await toolkit.list({ kind: "tool", limit: 0, signal });
+  const { entries, failures } = await toolkit.list({ kind: "tool", signal });
   const wrong = failures.filter(({ namespace }) => namespaces.has(namespace));
-  return wrong.length === 0
+  const { missingTargets } = await import("../../manifest/relayed-tools.ts");
+  const tools = entries.map(({ item }) => item);
+  const missing = await missingTargets(tools, { toolbox: toolkit, signal });
+  const problems = [...wrong.map(({ error }) => error), ...missing];
+  return problems.length === 0
     ? [{ what: "manifests" }]
-    : wrong.map(({ error }) => ({ what: "manifests", problem: error.message }));
+    : problems.map(({ message }) => ({ what: "manifests", problem: message }));
 }

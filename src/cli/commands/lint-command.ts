@@ -67,7 +67,7 @@ export async function lint(
     const { manifestModes: executors } = await import("../../config/config-parts.ts");
     const sandboxes = (config ?? (await configAbove(cwd)))?.written.sandboxes ?? {};
     const { env } = terminal.streams;
-    reports.push([await lintManifests(manifests, { env, sandboxes, executors, signal }), "manifest"]);
+    reports.push([await lintManifests(manifests, { env, sandboxes, executors, toolbox, signal }), "manifest"]);
   }
   const report = joined(reports.map(([each]) => each));
   if (options.json === true) terminal.printJson(report);

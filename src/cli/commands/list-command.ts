@@ -2,6 +2,7 @@ import type { Entry, Kind, ListFailure } from "../../core/item.ts";
 import { kinds } from "../../core/item.ts";
 import { nearest, orDidYouMean } from "../../lib/similar.ts";
 import { visible } from "../../lib/visible-text.ts";
+import { shownMessage } from "../command-log.ts";
 import { exitCodes, UsageMistake } from "../exit-code.ts";
 import { schemasOf } from "../item-schemas.ts";
 import type { Terminal } from "../terminal.ts";
@@ -39,6 +40,12 @@ export async function list(
           : `Nothing has ${JSON.stringify(pattern)} in its name or description; there are ${known.length} entries.`,
       );
     for (const failure of page.failures) terminal.note(failureText(failure), "yellow");
+    if (workspace.config?.written.manifests !== undefined) {
+      const { missingTargets } = await import("../../manifest/relayed-tools.ts");
+      const items = entries.map(({ item }) => item);
+      for (const { message } of await missingTargets(items, { toolbox: workspace.toolkit, signal }))
+        terminal.note(visible(message), "yellow");
+    }
   }
   return known.length === 0 && page.failures.length > 0 ? exitCodes.unreachable : exitCodes.ok;
 }
@@ -66,7 +73,8 @@ function textOf({ ref, item }: Entry): string {
 
 function failureText({ namespace, error }: ListFailure): string {
   const message = withoutNextAttempt(error.message);
-  return visible(message.startsWith(`\`${namespace}\``) ? message : `${namespace}: ${message}`);
+  const isNamed = message.startsWith(`\`${namespace}\``);
+  return shownMessage(isNamed ? message : message.replace(/^/gm, `${namespace}: `), error);
 }
 
 function tableOf(entries: readonly Entry[], terminal: Terminal, withSchemas: boolean): string {

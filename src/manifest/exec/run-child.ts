@@ -24,7 +24,8 @@ const drainMs = 500;
 /**
  * Starts a program, and keeps the end of what it says on stderr.
  *
- * @throws ToolkitError `UNAVAILABLE`; `INVALID_INPUT` where an argument of the call holds a NUL character
+ * @throws ToolkitError `UNAVAILABLE`; `INVALID_INPUT` where an argument of the call holds a NUL character, `LIMIT_EXCEEDED` where it is too long for
+ *   the system
  */
 export async function startChild(
   command: ManifestCommand,
@@ -45,8 +46,28 @@ export async function startChild(
     return { child, stderr };
   } catch (error) {
     if (!(error instanceof SpawnError)) throw error;
+    if (tooLongCodes.has((error.cause as NodeJS.ErrnoException).code ?? "")) throw tooLong(shown, args, error.cause);
     throw new ToolkitError("UNAVAILABLE", error.message, { namespace: shown }, { cause: error.cause });
   }
+}
+
+const tooLongCodes: ReadonlySet<string> = new Set(["E2BIG", ...(process.platform === "win32" ? ["ENAMETOOLONG"] : [])]);
+/** The most bytes of one argument on Linux, without its end. Other systems limit all of them together. */
+const maxArgumentBytes = 2 ** 17 - 1;
+/** The usual limits of all arguments together; those of Linux and others are set by the machine. */
+const maxArgumentsBytes: Partial<Record<NodeJS.Platform, number>> = { win32: 32_767, darwin: 2 ** 20 };
+
+/** The system refused to start a program, since its arguments are too long: those of the call are, as a manifest is small. */
+function tooLong(shown: string, args: readonly string[], cause: unknown): ToolkitError {
+  const sizes = args.map((argument) => Buffer.byteLength(argument));
+  const longest = sizes.reduce((most, size) => Math.max(most, size), 0);
+  const isOne = process.platform === "linux" && longest > maxArgumentBytes;
+  const max = isOne ? maxArgumentBytes : (maxArgumentsBytes[process.platform] ?? 2 ** 21);
+  const actual = isOne ? longest : sizes.reduce((sum, size) => sum + size, 0);
+  const what = isOne ? "An argument" : "The arguments";
+  const verb = isOne ? "has" : "have";
+  const message = `${what} of the program ${shown} ${verb} ${actual} bytes, and the system takes ${max}. Give less; or have the program read it on stdin, where it gets all arguments of the call, and leave it out of exec.args.`;
+  return new ToolkitError("LIMIT_EXCEEDED", message, { limit: "exec.args", max, actual }, { cause });
 }
 
 /** Ends a child and all that it started. */

@@ -41,18 +41,19 @@ export async function answerContent(response: HttpResponse, request: OperationRe
 }
 
 async function bytesOf(response: HttpResponse, request: OperationRequest): Promise<Uint8Array> {
-  const { maxBytes } = request.operation.answer;
+  const { maxBytes, maxBytesField } = request.operation.answer;
+  const option = `${maxBytesField} of the manifest`;
   const what = `The answer to ${whatOf(request)}`;
   const announced = Number(response.header("content-length") ?? 0);
   if (announced > maxBytes && request.operation.method !== "HEAD") {
     response.discard();
-    throw tooLarge(what, maxBytes, announced);
+    throw tooLarge(what, maxBytes, announced, option);
   }
   const chunks: Uint8Array[] = [];
   let size = 0;
   await response.read((chunk) => {
     size += chunk.length;
-    if (size > maxBytes) throw tooLarge(what, maxBytes);
+    if (size > maxBytes) throw tooLarge(what, maxBytes, undefined, option);
     chunks.push(chunk);
   });
   return new Uint8Array(Buffer.concat(chunks, size));

@@ -1,5 +1,4 @@
 import type { RetrySetting } from "../../core/call-settings.ts";
-import type { EgressPolicy } from "../../lib/fetch/egress-policy.ts";
 import type { SelectNode } from "../../lib/json-select/select-json.ts";
 
 /**
@@ -92,6 +91,8 @@ export interface AnswerRule {
   readonly described?: readonly string[] | undefined;
   /** The largest answer, decoded, in bytes. */
   readonly maxBytes: number;
+  /** The field of the manifest that has this limit. */
+  readonly maxBytesField: "http.max_bytes" | "spec.max_bytes";
 }
 
 /** A request of HTTP with places for arguments, and the reading of its answer: all that a manifest says of one tool that calls a service. */
@@ -109,11 +110,6 @@ export interface HttpOperation {
   readonly answer: AnswerRule;
   /** Texts that are masked in messages: the values of variables, keys and tokens. */
   readonly secrets: readonly string[];
-  /**
-   * The rule for an origin that is not the operator's own, and for redirects that leave the origin. Default: that of the toolkit. Share it among
-   * operations: each has connections of its own.
-   */
-  readonly egress?: EgressPolicy | undefined;
   /** The limit of one attempt, in milliseconds, whatever the limit of the call is. Default: that of the call alone. */
   readonly timeoutMs?: number | undefined;
   /** To send it twice does no more than to send it once: by its method (GET, HEAD, OPTIONS, PUT, DELETE), or since the operator says so. */

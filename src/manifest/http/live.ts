@@ -71,6 +71,7 @@ class LiveManifest {
         redact,
         described: types,
         maxBytes: max_bytes,
+        maxBytesField: "http.max_bytes",
       },
       secrets: this.#secretsBeside(url),
       timeoutMs: timeout_ms > 0 ? timeout_ms : undefined,

@@ -97,8 +97,8 @@ const ownPolicies = new WeakMap<EgressPolicy, Map<string, EgressPolicy>>();
 
 /** The policy of a request: the operator's own origin is permitted. Operations of one origin share it, and so their connections. */
 function policyFor(operation: HttpOperation, { origin }: URL, context: CallContext): EgressPolicy {
-  const { egress = egressOf(context).policy, url } = operation;
-  if (!url.isOwn) return egress;
+  const egress = egressOf(context).policy;
+  if (!operation.url.isOwn) return egress;
   const known = ownPolicies.get(egress) ?? new Map<string, EgressPolicy>();
   ownPolicies.set(egress, known);
   const policy = known.get(origin) ?? egress.allowing(origin);

@@ -2,7 +2,6 @@ import type { Tool } from "../../core/item.ts";
 import { markForeign } from "../../core/schema/foreign-schema.ts";
 import type { JsonSchema } from "../../core/schema/types.ts";
 import type { ToolOptions } from "../../core/tool-options.ts";
-import { EgressPolicy } from "../../lib/fetch/egress-policy.ts";
 import type { Glob } from "../../lib/glob.ts";
 import { Turns } from "../../lib/turns.ts";
 import type { HttpOperation, UrlTemplate } from "../http/http-operation.ts";
@@ -111,9 +110,8 @@ class ToolMaker {
       parameters: [...httpParameters(input.parameters), ...credentials.parameters],
       headers: { ...credentials.headers, ...headers },
       body: input.body?.http,
-      answer: { accept, reading: "declared", redact, maxBytes },
+      answer: { accept, reading: "declared", redact, maxBytes, maxBytesField: "spec.max_bytes" },
       secrets: this.#secrets,
-      egress: EgressPolicy.strict,
       timeoutMs,
       isRepeatable: isRepeatable(method),
     };

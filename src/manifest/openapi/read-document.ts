@@ -1,5 +1,5 @@
 import { dirname, join } from "node:path";
-import { messageOf, type ToolkitError } from "../../core/error.ts";
+import { messageOf, ToolkitError } from "../../core/error.ts";
 import { EgressPolicy } from "../../lib/fetch/egress-policy.ts";
 import { jsonFault } from "../../lib/nesting.ts";
 import { stepsOf } from "../../lib/pointer.ts";
@@ -61,6 +61,10 @@ async function fetched(url: URL, manifest: ParsedManifest, { signal }: ManifestC
     return Buffer.from(await content.bytes()).toString("utf8");
   } catch (cause) {
     signal.throwIfAborted();
+    if (ToolkitError.is(cause, "LIMIT_EXCEEDED"))
+      throw manifest.problem(path, `The document cannot be fetched: it has more than ${maxBytes} bytes.`, "Split it.", {
+        cause,
+      });
     throw manifest.problem(path, `The document cannot be fetched: ${messageOf(cause)}`, "", { cause });
   }
 }

@@ -46,6 +46,7 @@ export const lintRules = {
   "unknown-model": error("The model, or the provider, is not among the given ones."),
   workflow: error("A workflow file that cannot run: see [its mistakes](workflows.md)."),
   manifest: error("A manifest that becomes no tool: see [its fields](manifests.md#fields)."),
+  "missing-target": warning("A manifest of the mode `mcp` names a tool that is not there: its calls fail."),
   "missing-title": hint("There is neither a title nor a `# heading`: people see the name."),
   "short-title": hint("A title of fewer than 10 characters: it says little."),
   "short-description": hint("A description of fewer than 5 characters: a model does not know when to use the prompt."),

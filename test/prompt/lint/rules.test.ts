@@ -290,8 +290,9 @@ verifies("P7", "each rule has a test", async () => {
     "duplicate-name",
     "unused-partial",
     "workflow",
-    // In test/cli/lint-manifests.test.ts.
+    // In test/cli/lint-manifests.test.ts and manifests.test.ts.
     "manifest",
+    "missing-target",
   ];
   expect(new Set([...tested, ...elsewhere])).toEqual(new Set(Object.keys(lintRules)));
 });
