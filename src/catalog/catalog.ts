@@ -4,6 +4,7 @@ import { type ListEventType, listChangedEvent, type ToolkitEvent } from "../core
 import { builtinNamespace, userNamespace } from "../core/identifier.ts";
 import { type Entry, type Item, type Kind, kinds, type ListFailure } from "../core/item.ts";
 import type { NameScope } from "../core/name-rules.ts";
+import { isGlob } from "../lib/glob.ts";
 import { present } from "../lib/value.ts";
 import type { Registration } from "./deferred-items.ts";
 import { explainKey, type KeyExplanation } from "./explain-key.ts";
@@ -13,8 +14,9 @@ import { type ListFilter, type ListSelection, select, WholeLists } from "./list-
 import { Namespace, type NamespaceOptions } from "./namespace.ts";
 import { changedLists, type Difference, type NamespaceChange } from "./namespace-change.ts";
 import { notFound } from "./not-found.ts";
+import { parseKey } from "./parsed-key.ts";
 import { RemovedNames, Scope } from "./scope.ts";
-import { comingFor, type Patience, search, searchForAll, type Unsettled } from "./search.ts";
+import { comingFor, isNamespace, type Patience, search, searchForAll, type Unsettled } from "./search.ts";
 import { everything, type Visibility } from "./visibility.ts";
 
 /** Options of a catalogue. */
@@ -189,6 +191,13 @@ export class Catalog implements NameScope {
     throw notFound(key, kinds, scope, visibility ?? everything, patience);
   }
 
+  /** True for a text of a rule that chooses what `lookup` finds: no glob, and without a namespace there is. */
+  isBare(text: string): boolean {
+    if (isGlob(text)) return false;
+    const { scopedName, scopedUri } = parseKey(text, (name) => isNamespace(name, this.#common));
+    return scopedName === undefined && scopedUri === undefined;
+  }
+
   meaning(key: string): Entry | "undecided" | undefined {
     try {
       const found = searchForAll(key, this.#common, (kinds) => this.#found(key, kinds, this.#common));
@@ -233,8 +242,8 @@ export class Catalog implements NameScope {
     return select(filter, this.#scope(owner), this.#lists, this.#wholes);
   }
 
-  failures(names?: ReadonlySet<string>, owner = ""): readonly ListFailure[] {
-    return this.namespaces(owner, names).flatMap(({ failures }) => failures);
+  failures(kinds: readonly Kind[], names?: ReadonlySet<string>, owner = ""): readonly ListFailure[] {
+    return this.namespaces(owner, names).flatMap((namespace) => namespace.failures(kinds));
   }
 
   #scope(owner: string): Scope {

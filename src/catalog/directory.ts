@@ -87,9 +87,10 @@ export class Directory {
       }
       if (!("unsettled" in found)) return found;
       const { unsettled, coming } = found;
+      const part = found.wanted ?? wanted;
       if (patience === "call") for (const namespace of coming ?? [unsettled]) awaited.add(namespace);
       // One that has the key need not wait for the others that are coming.
-      const next = coming?.map((each) => each.coming(wanted)) ?? [unsettled.settling(true, wanted)];
+      const next = coming?.map((each) => each.coming(wanted)) ?? [unsettled.settling(true, part)];
       await abortable(Promise.race(next), signal);
       this.#host.assertOpen();
     }
@@ -127,7 +128,8 @@ export class Directory {
   }
 
   /**
-   * Lists what there is for an owner, from memory. Only what has not been asked for at all, such as a lazy connector, is waited for.
+   * Lists what there is for an owner, from memory. Only what has not been asked for at all, such as a lazy connector, is waited for, and
+   * kinds that a connected server is still listing for the first time.
    *
    * @throws ToolkitError `INVALID_INPUT` for a bad limit or offset, `CLOSED`
    */
@@ -147,11 +149,11 @@ export class Directory {
     const end = limit === undefined ? undefined : offset + limit;
     let page = end === undefined ? undefined : await this.#firstPage(filter, owner, { offset, end, signal });
     if (page === undefined) {
-      await this.#settle(namespaces, owner, signal);
+      await this.#settle(filter, owner, signal);
       page = await this.#page(filter, owner, { offset, end, signal });
     }
     const { count, entries } = page;
-    const failures = this.#catalog.failures(namespaces, owner);
+    const failures = this.#catalog.failures(filter.kinds, namespaces, owner);
     return Object.freeze({
       entries,
       count,
@@ -171,7 +173,7 @@ export class Directory {
     const { kinds, namespaces, names, visibility } = filter;
     const isPlain = names === undefined && visibility === undefined && namespaces?.has(userNamespace) !== false;
     if (!isPlain || personal?.head === undefined || personal.settling(false) === undefined) return undefined;
-    await this.#settle(namespaces, owner, signal, personal);
+    await this.#settle(filter, owner, signal, personal);
     const items: Named[] = [];
     let count = 0;
     const choose: HeadRequest["choose"] = (heads) => {
@@ -218,7 +220,7 @@ export class Directory {
   }
 
   async #settle(
-    namespaces: ReadonlySet<string> | undefined,
+    { kinds, namespaces }: ListFilter,
     owner: string,
     signal: AbortSignal | undefined,
     except?: Namespace,
@@ -226,9 +228,10 @@ export class Directory {
     const waits: Promise<void>[] = [];
     for (const namespace of this.#catalog.namespaces(owner, namespaces)) {
       // One that is connecting is not waited for: it delays no list, and is among the failures until it is there.
-      if (namespace === except || (namespace.connection !== undefined && namespace.connection.state !== "idle"))
-        continue;
-      const settling = namespace.settling(true);
+      const { connection } = namespace;
+      const isConnected = connection?.state === "connected";
+      if (namespace === except || (connection !== undefined && connection.state !== "idle" && !isConnected)) continue;
+      const settling = namespace.settling(true, isConnected ? { kinds } : undefined);
       if (settling !== undefined) waits.push(settling);
     }
     if (waits.length > 0) await abortable(Promise.all(waits), signal);

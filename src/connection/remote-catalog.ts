@@ -18,6 +18,7 @@ import type { PinnedContract, SeenContract } from "../pins/pinned-contract.ts";
 import type { AllowList } from "./allow-list.ts";
 import { onOneLine } from "./connection-error.ts";
 import type { ConnectionLog } from "./connection-log.ts";
+import type { ListedKinds } from "./listed-kinds.ts";
 import { type RemoteLink, remoteItem } from "./remote-items.ts";
 
 /** The lists of a server by kind: each the list, or why it could not be read. */
@@ -32,6 +33,7 @@ export interface RemoteCatalogHost {
   readonly log: ConnectionLog;
   /** The items that its connector may be used for. */
   readonly allow: AllowList;
+  readonly listed: ListedKinds;
   /** Undefined where nothing is pinned. */
   readonly contract: PinnedContract | undefined;
 }
@@ -147,6 +149,8 @@ export class RemoteCatalog {
   /** Replaces the items of the namespace by those listed, and emits the differences. A kind whose list could not be read keeps its items. */
   apply(lists: RemoteLists): void {
     if (this.#host.contract !== undefined) for (const [kind, list] of lists) this.#lists.set(kind, list);
+    this.#host.namespace.setStale(false, lists.keys());
+    this.#host.listed.add(lists.keys());
     this.#replace(lists);
     this.#host.contract?.report();
   }
@@ -171,7 +175,7 @@ export class RemoteCatalog {
   /** Warns of what `allow` names and the server does not have, once all lists were read whole. */
   #checkAllow(): void {
     const { allow, namespace, log } = this.#host;
-    if (this.#problems.size > 0) return;
+    if (this.#problems.size > 0 || this.#host.listed.missing().length > 0) return;
     const itemsOf = (kind: Kind) =>
       namespace.entries(kind).map((entry) => ({ kind, key: definitionOf(entry).key, name: entry.name }));
     const warning = allow.warning(() => kinds.flatMap(itemsOf));
