@@ -4,7 +4,6 @@ import { type ListEventType, listChangedEvent, type ToolkitEvent } from "../core
 import { builtinNamespace, userNamespace } from "../core/identifier.ts";
 import { type Entry, type Item, type Kind, kinds, type ListFailure } from "../core/item.ts";
 import type { NameScope } from "../core/name-rules.ts";
-import { isGlob } from "../lib/glob.ts";
 import { present } from "../lib/value.ts";
 import type { Registration } from "./deferred-items.ts";
 import { explainKey, type KeyExplanation } from "./explain-key.ts";
@@ -14,9 +13,8 @@ import { type ListFilter, type ListSelection, select, WholeLists } from "./list-
 import { Namespace, type NamespaceOptions } from "./namespace.ts";
 import { changedLists, type Difference, type NamespaceChange } from "./namespace-change.ts";
 import { notFound } from "./not-found.ts";
-import { parseKey } from "./parsed-key.ts";
 import { RemovedNames, Scope } from "./scope.ts";
-import { comingFor, isNamespace, type Patience, search, searchForAll, type Unsettled } from "./search.ts";
+import { comingFor, type Patience, search, searchForAll, type Unsettled } from "./search.ts";
 import { everything, type Visibility } from "./visibility.ts";
 
 /** Options of a catalogue. */
@@ -189,13 +187,6 @@ export class Catalog implements NameScope {
     const coming = patience === "call" ? comingFor(key, kinds, scope, visibility ?? everything) : undefined;
     if (coming !== undefined) return coming;
     throw notFound(key, kinds, scope, visibility ?? everything, patience);
-  }
-
-  /** True for a text of a rule that chooses what `lookup` finds: no glob, and without a namespace there is. */
-  isBare(text: string): boolean {
-    if (isGlob(text)) return false;
-    const { scopedName, scopedUri } = parseKey(text, (name) => isNamespace(name, this.#common));
-    return scopedName === undefined && scopedUri === undefined;
   }
 
   meaning(key: string): Entry | "undecided" | undefined {

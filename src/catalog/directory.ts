@@ -61,7 +61,13 @@ export class Directory {
     if (typeof key !== "string") throw invalid("key", `must be a string, and is ${typeof key}`);
     if (kinds.length === 1) assertKind(kinds[0]);
     if (signal !== undefined) throwIfAborted(signal);
-    const found = this.#catalog.resolve(key, kinds, owner, this.#visibility, patience);
+    let found: Entry<K> | Unsettled;
+    try {
+      found = this.#catalog.resolve(key, kinds, owner, this.#visibility, patience);
+    } catch (error) {
+      if (this.#deciding(owner) === undefined) throw error;
+      return this.#findLater({ key, kinds, owner }, signal, patience);
+    }
     return "unsettled" in found ? this.#findLater({ key, kinds, owner }, signal, patience) : found;
   }
 
@@ -83,7 +89,12 @@ export class Directory {
       try {
         found = this.#catalog.resolve(key, kinds, owner, this.#visibility, patience);
       } catch (error) {
-        throw (ToolkitError.is(error, "NOT_FOUND") && unreached(key, kinds, awaited)) || error;
+        const deciding = this.#deciding(owner);
+        if (deciding === undefined)
+          throw (ToolkitError.is(error, "NOT_FOUND") && unreached(key, kinds, awaited)) || error;
+        await abortable(deciding, signal);
+        this.#host.assertOpen();
+        continue;
       }
       if (!("unsettled" in found)) return found;
       const { unsettled, coming } = found;
@@ -94,6 +105,14 @@ export class Directory {
       await abortable(Promise.race(next), signal);
       this.#host.assertOpen();
     }
+  }
+
+  /** Undefined once it is known what shows; else resolves when the connected servers that may have the names in its rules have listed all. */
+  #deciding(owner: string): Promise<unknown> | undefined {
+    if (this.#visibility?.followsNames !== true) return undefined;
+    const connected = this.#catalog.namespaces(owner).filter(({ connection }) => connection?.state === "connected");
+    const waits = connected.flatMap((namespace) => namespace.settling(false) ?? []);
+    return waits.length === 0 ? undefined : Promise.all(waits);
   }
 
   get isConfined(): boolean {
@@ -235,6 +254,7 @@ export class Directory {
       if (settling !== undefined) waits.push(settling);
     }
     if (waits.length > 0) await abortable(Promise.all(waits), signal);
+    await abortable(Promise.resolve(this.#deciding(owner)), signal);
   }
 }
 

@@ -16,7 +16,7 @@ import { stripInvisible, visible, withoutInvisible } from "../lib/visible-text.t
 import { contractOf, type ItemContract, quarantined } from "../pins/contract.ts";
 import type { PinnedContract, SeenContract } from "../pins/pinned-contract.ts";
 import type { AllowList } from "./allow-list.ts";
-import { onOneLine } from "./connection-error.ts";
+import { listCut, onOneLine } from "./connection-error.ts";
 import type { ConnectionLog } from "./connection-log.ts";
 import type { ListedKinds } from "./listed-kinds.ts";
 import { type RemoteLink, remoteItem } from "./remote-items.ts";
@@ -73,8 +73,7 @@ export class RemoteCatalog {
   }
 
   get warnings(): readonly string[] {
-    const all = [...this.#warnings.values()].flat();
-    return this.#allowWarning === undefined ? all : [...all, this.#allowWarning];
+    return [...this.#warnings.values(), this.#allowWarning ?? []].flat();
   }
 
   /** True where the list of a kind could not be read the last time. */
@@ -166,7 +165,7 @@ export class RemoteCatalog {
         continue;
       }
       registrations.set(kind, this.#registrations(kind, list));
-      this.#note(kind, list.cutAt === undefined ? undefined : this.#cut(kind, list.cutAt), true);
+      this.#note(kind, list.cutAt === undefined ? undefined : listCut(this.#host.link.label, kind, list.cutAt), true);
     }
     this.#host.catalog.replace(this.#host.namespace, registrations);
     this.#checkAllow();
@@ -241,11 +240,6 @@ export class RemoteCatalog {
     const { label } = this.#host.link;
     const message = visible(`${label} did not list its ${kind}s: ${messageOf(error)}`);
     return new ToolkitError("REMOTE_ERROR", message, { server: label }, { cause: error });
-  }
-
-  #cut(kind: Kind, max: number): ToolkitError<"LIMIT_EXCEEDED"> {
-    const message = `${this.#host.link.label} lists more than ${max} ${kind}s, or its pages have no end; what came first is kept.`;
-    return new ToolkitError("LIMIT_EXCEEDED", message, { limit: "maxListSize", max });
   }
 }
 

@@ -33,7 +33,6 @@ export class SupervisedConnection extends ConnectionView implements Connection {
   readonly #host: ConnectionHost;
   readonly #owner: ConnectionOwner;
   readonly #first: FirstConnection;
-  readonly #listed: ListedKinds;
   readonly #contract: PinnedContract | undefined;
   #hasFinalName: boolean;
 
@@ -50,9 +49,7 @@ export class SupervisedConnection extends ConnectionView implements Connection {
     this.hasGivenName = name.isGiven;
     this.trust = options.trust;
     this.#hasFinalName = name.isGiven;
-    const report = (elapsedMs: number) => this.#connecting(elapsedMs);
-    this.#first = new FirstConnection({ ...options, clock: host.clock, report });
-    this.#listed = new ListedKinds({ ...options, clock: host.clock });
+    this.#first = new FirstConnection({ ...options, clock: host.clock, report: (ms) => this.#connecting(ms) });
     const namespace = this.#mount(name.namespace);
     this.#contract = options.pins && this.#pin(options.pins, name.namespace);
     this.parts = this.#makeParts(namespace, options);
@@ -72,7 +69,7 @@ export class SupervisedConnection extends ConnectionView implements Connection {
 
   /** As `settling`, of all that it lists. */
   get settlingWhole(): Promise<void> | undefined {
-    return this.settling?.then(() => this.settlingWhole) ?? this.#listed.pendingForLookups();
+    return this.settling?.then(() => this.settlingWhole) ?? this.parts.listed.pendingForLookups();
   }
 
   async ready(options: ReadOptions = {}): Promise<void> {
@@ -80,14 +77,14 @@ export class SupervisedConnection extends ConnectionView implements Connection {
     const { signal } = options;
     signal?.throwIfAborted();
     this.start();
-    const isReady = () => this.session !== undefined && this.#listed.whole === undefined;
+    const isReady = () => this.session !== undefined && this.parts.listed.whole === undefined;
     if (isReady()) return;
     // The timers of the supervisor do not keep the process alive.
     const release = keepProcessAlive(this.#host.clock);
     try {
       do {
         await this.parts.requests.connected(signal);
-        await abortable(Promise.resolve(this.#listed.whole), signal);
+        await abortable(Promise.resolve(this.parts.listed.whole), signal);
       } while (!isReady());
     } finally {
       release();
@@ -114,14 +111,14 @@ export class SupervisedConnection extends ConnectionView implements Connection {
       connection: this,
       settling: (start, wanted) => {
         if (start) this.start();
-        return this.#first.pendingForLookups ?? this.#listed.pendingForLookups(wanted);
+        return this.settling ?? this.parts.listed.pendingForLookups(wanted);
       },
-      coming: (wanted) => {
-        if (this.state === "idle") return this.#first.pendingForLookups;
-        return this.#first.pendingForCalls ?? this.#listed.pendingForCalls(wanted);
-      },
+      coming: (wanted) =>
+        this.state === "idle"
+          ? this.settling
+          : (this.#first.pendingForCalls ?? this.parts.listed.pendingForCalls(wanted)),
       failures: (of) => this.failures(of),
-      hasListed: (of) => this.#listed.missing(of).length === 0,
+      hasListed: (of) => this.parts.listed.missing(of).length === 0,
       subscribe: (uri, given) => this.parts.subscriptions.add(uri, given),
       refusalOf: (uri, { name, item }) =>
         this.parts.options.allow.refusalOf(uri, { kind: "template", key: item.uriTemplate, name }),
@@ -135,7 +132,7 @@ export class SupervisedConnection extends ConnectionView implements Connection {
     const requests = new ConnectionRequests(this, { ...options, clock });
     const connection = this;
     const contract = this.#contract;
-    const listed = this.#listed;
+    const listed = new ListedKinds({ ...options, clock });
     const link: RemoteLink = {
       label: connector.label,
       timeoutMs: options.timeoutMs,
@@ -152,8 +149,8 @@ export class SupervisedConnection extends ConnectionView implements Connection {
       requests,
       memory: this.#host.memory,
       listed,
-      // What is pinned is compared as a whole, and rules with bare names depend on everything that may have these.
       starting: () => this.#owner.starting,
+      // What is pinned is compared as a whole, and rules with bare names depend on everything that may have these.
       needsAllLists: () => contract !== undefined || this.#host.hasBareRules(),
       catalog: new RemoteCatalog({ catalog, namespace, link, clock, log, allow: options.allow, contract, listed }),
       serverRequests: new ServerRequests({
@@ -206,7 +203,7 @@ export class SupervisedConnection extends ConnectionView implements Connection {
     }
     if (from === "connected") {
       this.parts.requests.pause();
-      this.#listed.end();
+      this.parts.listed.end();
       this.downSince = Math.floor(this.#host.clock.now());
       this.parts.namespace.setStale(true);
     }
@@ -237,7 +234,7 @@ export class SupervisedConnection extends ConnectionView implements Connection {
     const { namespace, log, catalog, requests, subscriptions } = this.parts;
     catalog.see(lists);
     const server = this.#shownServer(session.server);
-    this.#listed.begin(generation.unread);
+    this.parts.listed.begin(generation.unread);
     requests.resume(session);
     this.latestSession = session;
     this.latestServer = server;
