@@ -255,6 +255,7 @@ export class Directory {
     }
     if (waits.length > 0) await abortable(Promise.all(waits), signal);
     await abortable(Promise.resolve(this.#deciding(owner)), signal);
+    this.#host.assertOpen();
   }
 }
 
