@@ -232,4 +232,60 @@ describe("tools come first", () => {
     await starting;
     expect(connection.counts).toEqual({ tool: 1, prompt: 1, resource: 1, template: 1 });
   });
+
+  describe("with rules that choose by bare names", () => {
+    /** A server whose prompts may have the name of the tool of a later one. */
+    const rival = () => {
+      const { list, open } = held([{ name: "forecast" }]);
+      return { open, connector: new FakeConnector({ label: "rival", lists: { tool: [], prompt: list } }) };
+    };
+
+    verifies("N8", "a view waits for what may have the names it shows", async () => {
+      const { connector, open } = rival();
+      bench.toolkit.addConnector(connector, { namespace: "rival" });
+      await start();
+      const view = bench.toolkit.view({ include: ["forecast", "map"] });
+      const waits = [view.list({ kind: "tool" }), failure(view.call("weather.forecast"))];
+      for (const wait of waits) expect(await isSettled(wait)).toBe(false);
+      expect((await bench.toolkit.view({ include: ["weather.*"] }).list({ kind: "tool" })).count).toBe(1);
+      open();
+      // The name means the prompt of the server that comes first.
+      expect(await waits[0]).toMatchObject({ count: 0 });
+      expect(await waits[1]).toMatchObject({ code: "NOT_FOUND" });
+    });
+
+    verifies("C8", "a policy that allows one is asked when everything is listed", async () => {
+      bench = new Bench({ policy: { allow: ["forecast", "weather.*"] } });
+      const { connector, open } = rival();
+      bench.toolkit.addConnector(connector, { namespace: "rival" });
+      const starting = start();
+      expect(await isSettled(starting)).toBe(false);
+      open();
+      await starting;
+      expect(await bench.toolkit.call("weather.forecast")).toBeDefined();
+    });
+
+    verifies("M4", "names in rules are checked when prompts and resources are listed", async () => {
+      bench = new Bench({ policy: { block: ["brief", "bried"] } });
+      const { list, open } = held(prompts);
+      far.lists.prompt = list;
+      await start();
+      expect(bench.warnings()).toEqual([]);
+      open();
+      await settle();
+      expect(bench.warnings()).toEqual([
+        'policy.block names "bried", and no item has that name now: it does nothing. Did you mean `weather.brief`?',
+      ]);
+    });
+
+    verifies("M13", "allow of a connector warns when everything is listed", async () => {
+      const { list, open } = held(prompts);
+      far.lists.prompt = list;
+      await start({ allow: ["forecast", "brief", "nothing"] });
+      expect(bench.warnings()).toEqual([]);
+      open();
+      await settle();
+      expect(connection.warnings).toEqual([expect.stringContaining('allow names "nothing"')]);
+    });
+  });
 });
