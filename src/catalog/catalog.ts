@@ -233,8 +233,8 @@ export class Catalog implements NameScope {
     return select(filter, this.#scope(owner), this.#lists, this.#wholes);
   }
 
-  failures(names?: ReadonlySet<string>, owner = ""): readonly ListFailure[] {
-    return this.namespaces(owner, names).flatMap(({ failures }) => failures);
+  failures(kinds: readonly Kind[], names?: ReadonlySet<string>, owner = ""): readonly ListFailure[] {
+    return this.namespaces(owner, names).flatMap((namespace) => namespace.failures(kinds));
   }
 
   #scope(owner: string): Scope {

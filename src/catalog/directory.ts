@@ -61,7 +61,13 @@ export class Directory {
     if (typeof key !== "string") throw invalid("key", `must be a string, and is ${typeof key}`);
     if (kinds.length === 1) assertKind(kinds[0]);
     if (signal !== undefined) throwIfAborted(signal);
-    const found = this.#catalog.resolve(key, kinds, owner, this.#visibility, patience);
+    let found: Entry<K> | Unsettled;
+    try {
+      found = this.#catalog.resolve(key, kinds, owner, this.#visibility, patience);
+    } catch (error) {
+      if (this.#deciding(owner) === undefined) throw error;
+      return this.#findLater({ key, kinds, owner }, signal, patience);
+    }
     return "unsettled" in found ? this.#findLater({ key, kinds, owner }, signal, patience) : found;
   }
 
@@ -83,16 +89,30 @@ export class Directory {
       try {
         found = this.#catalog.resolve(key, kinds, owner, this.#visibility, patience);
       } catch (error) {
-        throw (ToolkitError.is(error, "NOT_FOUND") && unreached(key, kinds, awaited)) || error;
+        const deciding = this.#deciding(owner);
+        if (deciding === undefined)
+          throw (ToolkitError.is(error, "NOT_FOUND") && unreached(key, kinds, awaited)) || error;
+        await abortable(deciding, signal);
+        this.#host.assertOpen();
+        continue;
       }
       if (!("unsettled" in found)) return found;
       const { unsettled, coming } = found;
+      const part = found.wanted ?? wanted;
       if (patience === "call") for (const namespace of coming ?? [unsettled]) awaited.add(namespace);
       // One that has the key need not wait for the others that are coming.
-      const next = coming?.map((each) => each.coming(wanted)) ?? [unsettled.settling(true, wanted)];
+      const next = coming?.map((each) => each.coming(wanted)) ?? [unsettled.settling(true, part)];
       await abortable(Promise.race(next), signal);
       this.#host.assertOpen();
     }
+  }
+
+  /** Undefined once it is known what shows; else resolves when the connected servers that may have the names in its rules have listed all. */
+  #deciding(owner: string): Promise<unknown> | undefined {
+    if (this.#visibility?.followsNames !== true) return undefined;
+    const connected = this.#catalog.namespaces(owner).filter(({ connection }) => connection?.state === "connected");
+    const waits = connected.flatMap((namespace) => namespace.settling(false) ?? []);
+    return waits.length === 0 ? undefined : Promise.all(waits);
   }
 
   get isConfined(): boolean {
@@ -127,7 +147,8 @@ export class Directory {
   }
 
   /**
-   * Lists what there is for an owner, from memory. Only what has not been asked for at all, such as a lazy connector, is waited for.
+   * Lists what there is for an owner, from memory. Only what has not been asked for at all, such as a lazy connector, is waited for, and
+   * kinds that a connected server is still listing for the first time.
    *
    * @throws ToolkitError `INVALID_INPUT` for a bad limit or offset, `CLOSED`
    */
@@ -147,11 +168,11 @@ export class Directory {
     const end = limit === undefined ? undefined : offset + limit;
     let page = end === undefined ? undefined : await this.#firstPage(filter, owner, { offset, end, signal });
     if (page === undefined) {
-      await this.#settle(namespaces, owner, signal);
+      await this.#settle(filter, owner, signal);
       page = await this.#page(filter, owner, { offset, end, signal });
     }
     const { count, entries } = page;
-    const failures = this.#catalog.failures(namespaces, owner);
+    const failures = this.#catalog.failures(filter.kinds, namespaces, owner);
     return Object.freeze({
       entries,
       count,
@@ -171,7 +192,7 @@ export class Directory {
     const { kinds, namespaces, names, visibility } = filter;
     const isPlain = names === undefined && visibility === undefined && namespaces?.has(userNamespace) !== false;
     if (!isPlain || personal?.head === undefined || personal.settling(false) === undefined) return undefined;
-    await this.#settle(namespaces, owner, signal, personal);
+    await this.#settle(filter, owner, signal, personal);
     const items: Named[] = [];
     let count = 0;
     const choose: HeadRequest["choose"] = (heads) => {
@@ -218,7 +239,7 @@ export class Directory {
   }
 
   async #settle(
-    namespaces: ReadonlySet<string> | undefined,
+    { kinds, namespaces }: ListFilter,
     owner: string,
     signal: AbortSignal | undefined,
     except?: Namespace,
@@ -226,12 +247,15 @@ export class Directory {
     const waits: Promise<void>[] = [];
     for (const namespace of this.#catalog.namespaces(owner, namespaces)) {
       // One that is connecting is not waited for: it delays no list, and is among the failures until it is there.
-      if (namespace === except || (namespace.connection !== undefined && namespace.connection.state !== "idle"))
-        continue;
-      const settling = namespace.settling(true);
+      const { connection } = namespace;
+      const isConnected = connection?.state === "connected";
+      if (namespace === except || (connection !== undefined && connection.state !== "idle" && !isConnected)) continue;
+      const settling = namespace.settling(true, isConnected ? { kinds } : undefined);
       if (settling !== undefined) waits.push(settling);
     }
     if (waits.length > 0) await abortable(Promise.all(waits), signal);
+    await abortable(Promise.resolve(this.#deciding(owner)), signal);
+    this.#host.assertOpen();
   }
 }
 

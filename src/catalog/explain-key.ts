@@ -36,11 +36,10 @@ export function explainKey(key: string, within: Scope, strictNames: boolean): Ke
   const readings = readingsOf(key, within);
   const found = readings.flatMap((reading) => searched(reading, namespaces));
   const candidates = [...new Map(found.map((entry) => [`${entry.kind} ${entry.ref}`, entry])).values()];
-  const unsettled = readings.flatMap(({ namespace, rest }) =>
-    scope(namespace, namespaces).filter(
-      (each) => each.settling(false, { kinds: defaultKinds, key: rest }) !== undefined,
-    ),
-  );
+  const unsettled = readings.flatMap(({ as, namespace, rest }) => {
+    const kinds: readonly DefaultKind[] = as === "name" || as === "namespace.name" ? ["tool", "prompt"] : ["resource"];
+    return scope(namespace, namespaces).filter((each) => each.settling(false, { kinds, key: rest }) !== undefined);
+  });
   return {
     readings,
     candidates,

@@ -14,8 +14,8 @@ import { everything } from "./visibility.ts";
 /** The part of a namespace that a lookup needs. One that has many items need not have the others. */
 export interface WantedItem {
   readonly kinds: readonly Kind[];
-  /** A name or URI within the namespace, or a ref. */
-  readonly key: string;
+  /** A name or URI within the namespace, or a ref. Missing, it is all of these kinds. */
+  readonly key?: string | undefined;
 }
 
 /** Options of a namespace. */
@@ -32,8 +32,10 @@ export interface NamespaceOptions {
   readonly coming?: ((wanted?: WantedItem) => Promise<void> | undefined) | undefined;
   /** Answers a question for its first items; with false where it is to be asked for all. Missing, it always is. */
   readonly head?: ((request: HeadRequest) => Promise<boolean>) | undefined;
-  /** Its failures at the time of asking: what is missing or old, and why. */
-  readonly failures?: (() => readonly ListFailure[]) | undefined;
+  /** Its failures at the time of asking: what is missing or old of these kinds, and why. */
+  readonly failures?: ((of: readonly Kind[]) => readonly ListFailure[]) | undefined;
+  /** False where it is not known what it has of one of these kinds: its server never listed them. Default: true. */
+  readonly hasListed?: ((of: readonly Kind[]) => boolean) | undefined;
   /** Makes it report when the content of a resource changes. Missing, it does so unasked. */
   readonly subscribe?: Source["subscribe"] | undefined;
   /** The reason why a resource that one of its templates made is refused. Default: that of the template alone. */
@@ -49,9 +51,11 @@ export class Namespace {
   readonly head: NamespaceOptions["head"];
   readonly subscribe: Source["subscribe"] | undefined;
   readonly refusalOf: NonNullable<NamespaceOptions["refusalOf"]>;
+  readonly hasListed: NonNullable<NamespaceOptions["hasListed"]>;
+  /** Its failures now: what is missing or old of some kinds, and why. */
+  readonly failures: NonNullable<NamespaceOptions["failures"]>;
   #name: string;
-  #stale = false;
-  readonly #failures: () => readonly ListFailure[];
+  readonly #stale = new Set<Kind>();
   readonly #onChange: (changes: readonly IndexChange[]) => void;
   readonly #items: { readonly [K in Kind]: Map<string, Entry<K>> } = {
     tool: new Map(),
@@ -78,17 +82,13 @@ export class Namespace {
     this.head = options.head;
     this.subscribe = options.subscribe;
     this.refusalOf = options.refusalOf ?? (() => undefined);
-    this.#failures = options.failures ?? (() => []);
+    this.hasListed = options.hasListed ?? (() => true);
+    this.failures = options.failures ?? (() => []);
     this.#onChange = onChange;
   }
 
   get name(): string {
     return this.#name;
-  }
-
-  /** Its failures now: what is missing or old, and why. */
-  get failures(): readonly ListFailure[] {
-    return this.#failures();
   }
 
   get<K extends Kind>(kind: K, key: string): Entry<K> | undefined {
@@ -208,11 +208,12 @@ export class Namespace {
     return this.change({ put: registrations, remove });
   }
 
-  /** Marks all it has as old, or as current again. */
-  setStale(stale: boolean): void {
-    if (stale === this.#stale) return;
-    this.#stale = stale;
-    this.#changed(this.#renewed((entry) => this.#twin(entry)));
+  /** Marks all it has of some kinds as old, or as current again. */
+  setStale(stale: boolean, of: Iterable<Kind> = kinds): void {
+    const changed = [...of].filter((kind) => this.#stale.has(kind) !== stale);
+    if (changed.length === 0) return;
+    for (const kind of changed) this.#stale[stale ? "add" : "delete"](kind);
+    this.#changed(this.#renewed((entry) => this.#twin(entry), changed));
   }
 
   /** Gives it another name: every entry is made anew, with another ref. Lists of several namespaces are to be reset. */
@@ -223,9 +224,9 @@ export class Namespace {
     this.#changed(changes);
   }
 
-  #renewed(renewed: (entry: Entry) => Entry): readonly IndexChange[] {
+  #renewed(renewed: (entry: Entry) => Entry, of: readonly Kind[] = kinds): readonly IndexChange[] {
     const changes = new IndexChanges(this.#name);
-    for (const kind of kinds) {
+    for (const kind of of) {
       const items = this.#items[kind] as Map<string, Entry>;
       for (const [key, before] of items) {
         const entry = renewed(before);
@@ -238,7 +239,7 @@ export class Namespace {
 
   #put({ definition, item }: Registration): Entry {
     const { kind, key } = definition;
-    const entry = makeEntry(definition, item as ItemMap[typeof kind], this.#name, this.#stale) as Entry;
+    const entry = makeEntry(definition, item as ItemMap[typeof kind], this.#name, this.#stale.has(kind)) as Entry;
     (this.#items[kind] as Map<string, Entry>).set(key, entry);
     return entry;
   }
@@ -271,7 +272,8 @@ export class Namespace {
 
   /** An entry of the same item, as things are now. */
   #made(entry: Entry): Entry {
-    return makeEntry(definitionOf(entry), entry.item as ItemMap[Kind], this.#name, this.#stale) as Entry;
+    const stale = this.#stale.has(entry.kind);
+    return makeEntry(definitionOf(entry), entry.item as ItemMap[Kind], this.#name, stale) as Entry;
   }
 
   #changed(changes: readonly IndexChange[]): void {

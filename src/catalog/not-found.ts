@@ -15,14 +15,16 @@ const maxCompared = 20_000;
 /** The most namespaces that an error names. */
 const maxNamespaces = 20;
 
-/** The error for a key that namespaces would have to have which never connected; undefined where each has. */
+/** The error for a key that namespaces would have to have whose servers never listed such items; undefined where each has. */
 export function unreached(
   key: string,
   kinds: readonly Kind[],
   namespaces: Iterable<Namespace>,
 ): ToolkitError<"UNAVAILABLE"> | undefined {
-  for (const { name, connection, failures } of namespaces) {
-    const error = connection?.server === undefined ? failures[0]?.error : undefined;
+  for (const namespace of namespaces) {
+    const { name } = namespace;
+    const isUnknown = namespace.connection === undefined || !namespace.hasListed(kinds);
+    const error = isUnknown ? namespace.failures(kinds)[0]?.error : undefined;
     if (!ToolkitError.is(error, "UNAVAILABLE")) continue;
     const message = `There is no ${kinds.join(" or ")} "${key}" yet: ${error.message}`;
     const details = { ...error.details, namespace: name };
@@ -56,7 +58,7 @@ export function notFound(
   const suggestions = nearest(key, refs(searched, kinds, visibility), 4)
     .filter((ref) => ref !== key)
     .slice(0, 3);
-  const failures = searched.flatMap((namespace) => namespace.failures.map(({ error }) => error));
+  const failures = searched.flatMap((namespace) => namespace.failures(kinds).map(({ error }) => error));
   const message = [
     `There is no ${kinds.length < 3 ? kinds.join(" or ") : "item"} "${key}".`,
     ...reasonsFor(parsed.scopedName?.name ?? key, failures, scope !== undefined),

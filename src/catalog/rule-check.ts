@@ -63,6 +63,11 @@ export class RuleCheck {
     for (const unchecked of this.#waiting.splice(0)) this.#check(unchecked);
   }
 
+  /** True for a text that chooses what `lookup` finds: no glob, and without a namespace there is. */
+  isBare(text: string): boolean {
+    return !isGlob(text) && this.#scopeOf(text) === undefined;
+  }
+
   /** Checks no more: what is closed has nothing. */
   stop(): void {
     this.#isStopped = true;

@@ -9,13 +9,15 @@ import type { Visibility } from "./visibility.ts";
 /** A namespace that must settle before the key can be answered. */
 export interface Unsettled {
   readonly unsettled: Namespace;
+  /** The part of it that must settle. Default: all that the search is for. */
+  readonly wanted?: WantedItem | undefined;
   /** Set where nothing has the key so far: the namespaces that are still coming and may have it. */
   readonly coming?: readonly Namespace[] | undefined;
 }
 
 /**
  * The namespaces that a search waits for. A `call` waits for each that has not settled, and where nothing has the key for each that is still
- * coming; a `lookup` only for those that it has to start itself.
+ * coming; a `lookup` only for those that it has to start itself, and for lists that a connected server is still giving.
  */
 export type Patience = "call" | "lookup";
 
@@ -49,7 +51,7 @@ export function search(key: string, kinds: readonly Kind[], searched: Searched):
   }
   if (addressed.length === 0) return undefined;
   const found = parsed.uri === undefined ? undefined : everywhere(parsed.uri, addressed, searched);
-  return found ?? listedAs(key, addressed, searched);
+  return found ?? listedAs(key, addressed, searched) ?? listing({ kinds: addressed, key }, searched);
 }
 
 /**
@@ -75,6 +77,13 @@ export function listedAs(
   return undefined;
 }
 
+/** The first namespace whose server is connected and still lists what may have a key: it may be one that does not look like a URI. */
+function listing(wanted: WantedItem, { scope, patience }: Searched): Unsettled | undefined {
+  const isListing = (each: Namespace) => each.connection?.state === "connected" && isAwaited(each, patience, wanted);
+  const unsettled = scope.namespaces.find(isListing);
+  return unsettled && { unsettled, wanted };
+}
+
 /** The namespaces that are still coming and may have a key that nothing has so far, the first of them apart. */
 export function comingFor(
   key: string,
@@ -93,7 +102,9 @@ export function comingFor(
 }
 
 function isAwaited({ connection, settling }: Namespace, patience: Patience, wanted: WantedItem): boolean {
-  if (patience === "lookup" && connection !== undefined && connection.state !== "idle") return false;
+  const state = connection?.state ?? "idle";
+  // A server that is connecting delays no lookup. One that is connected has its lists in a moment.
+  if (patience === "lookup" && state !== "idle" && state !== "connected") return false;
   return settling(false, wanted) !== undefined;
 }
 
@@ -145,7 +156,8 @@ function inNamespace(
   if (namespace === undefined) return undefined;
   const found = firstOf(namespace, key, kinds, visibility);
   if (found !== undefined) return found;
-  if (isAwaited(namespace, patience, { kinds, key })) return { unsettled: namespace };
+  const wanted = { kinds, key };
+  if (isAwaited(namespace, patience, wanted)) return { unsettled: namespace, wanted };
   return kinds.includes("resource") ? visibleFromTemplate(namespace, key, visibility) : undefined;
 }
 
@@ -159,7 +171,8 @@ function everywhere(key: string, kinds: readonly Kind[], searched: Searched): En
     if (entry !== undefined) found.push(entry);
     // The answer must not depend on who was faster: an earlier namespace that may still come to have it goes first, and a later one
     // may make it ambiguous.
-    else if ((found.length === 0 || strict) && isAwaited(namespace, patience, wanted)) return { unsettled: namespace };
+    else if ((found.length === 0 || strict) && isAwaited(namespace, patience, wanted))
+      return { unsettled: namespace, wanted };
   }
   const [chosen, ...others] = found;
   if (chosen === undefined) return kinds.includes("resource") ? fromAnyTemplate(key, searched) : undefined;

@@ -4,6 +4,8 @@ import type { Named } from "../core/rule-names.ts";
 export interface Visibility {
   /** Two visibilities with equal rules show the same items: their lists are counted once for both. */
   readonly rules: string;
+  /** True where rules with names choose what shows: which items these mean depends on all that may have them. */
+  readonly followsNames: boolean;
   entry(item: Named): boolean;
   /** True for an item that may become visible or invisible without a change of itself, since its rules depend on what a lookup finds. */
   isOpen(item: Named): boolean;
@@ -15,6 +17,7 @@ export interface Visibility {
 
 export const everything: Visibility = {
   rules: "",
+  followsNames: false,
   entry: () => true,
   isOpen: () => false,
   namespace: () => true,

@@ -37,4 +37,6 @@ export const statusEvents = [
   "connectorDisconnected",
   "connectorRemoved",
   "toolListChanged",
+  "promptListChanged",
+  "resourceListChanged",
 ] as const;

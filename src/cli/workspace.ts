@@ -7,6 +7,7 @@ import type { AppliedChanges } from "../config/configured-toolkit.ts";
 import type { ReadConfig } from "../config/read-config.ts";
 import { messageOf } from "../core/error.ts";
 import type { HttpAuth } from "../core/http-auth.ts";
+import { kinds } from "../core/item.ts";
 import type { Session } from "../core/session.ts";
 import type { ToolkitOptions } from "../core/toolkit-options.ts";
 import { visible, visibleLines } from "../lib/visible-text.ts";
@@ -137,6 +138,12 @@ export async function openWorkspace(options: GlobalOptions, terminal: Terminal, 
     await workspace[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+/** Waits until the servers that are connected have listed everything, as long as a start may last. */
+export async function untilListed(toolkit: Toolkit, signal: AbortSignal): Promise<void> {
+  const connected = toolkit.connections.filter(({ state }) => state === "connected");
+  await toolkit.list({ kind: kinds, namespace: connected.map(({ namespace }) => namespace), limit: 0, signal });
 }
 
 /** Records what happens in a toolkit, where a file for it is named, until it is disposed of. */

@@ -1,4 +1,5 @@
 import { messageOf, ToolkitError } from "../core/error.ts";
+import type { Kind } from "../core/item.ts";
 import { visible } from "../lib/visible-text.ts";
 
 /** A connection that cannot be used now. */
@@ -20,6 +21,21 @@ export function unavailable({ namespace, label, cause, retryInMs }: Unavailable)
   const when = retryInMs === undefined ? "" : `, next attempt in ${Math.ceil(retryInMs / 1000)} s`;
   const message = visible(`${what.replace(/\.$/, "")}${when}.`);
   return new ToolkitError("UNAVAILABLE", message, { namespace, retryInMs }, { cause, phase: "connect" });
+}
+
+/** The error of a connection whose server is connected, and has not listed some kinds yet. */
+export function unlisted(
+  { namespace }: { readonly namespace: string },
+  missing: readonly Kind[],
+): ToolkitError<"UNAVAILABLE"> {
+  const message = `\`${namespace}\` has not listed its ${missing.map((kind) => `${kind}s`).join(" and ")} yet.`;
+  return new ToolkitError("UNAVAILABLE", message, { namespace }, { phase: "connect" });
+}
+
+/** The error of a list that was read as far as its limit. */
+export function listCut(label: string, kind: Kind, max: number): ToolkitError<"LIMIT_EXCEEDED"> {
+  const message = `${label} lists more than ${max} ${kind}s, or its pages have no end; what came first is kept.`;
+  return new ToolkitError("LIMIT_EXCEEDED", message, { limit: "maxListSize", max });
 }
 
 /** The error of a connection that has stopped for good: given up where there is a cause, else removed. */

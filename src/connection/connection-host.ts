@@ -19,10 +19,14 @@ export interface ConnectionHost {
   /** Keeps what connectors found out. */
   readonly memory: ConnectorMemory;
   emit(event: ToolkitEvent): void;
+  /** True where rules of the toolkit choose items by bare names: what these mean depends on everything that may have them. */
+  hasBareRules(): boolean;
 }
 
 /** The owner of a connection. */
 export interface ConnectionOwner {
+  /** Undefined where no connection is starting; else resolves when each has its tools, or soon. */
+  readonly starting: Promise<unknown> | undefined;
   /** The namespace of a connection that was given none, once its server has said its name. */
   nameFor(connection: Connection, server: ServerInfo): string;
   /** The connection has stopped for good. */

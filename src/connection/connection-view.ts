@@ -1,13 +1,17 @@
 import type { Namespace } from "../catalog/namespace.ts";
 import type { ConnectionState, ServerInfo } from "../core/connection.ts";
 import type { Connector, ConnectorSession, ServerProcess } from "../core/connector.ts";
-import type { Entry, Kind } from "../core/item.ts";
+import type { ToolkitError } from "../core/error.ts";
+import { type Entry, type Kind, kinds, type ListFailure } from "../core/item.ts";
 import { operatorError } from "../core/server-output.ts";
+import type { Clock } from "../lib/clock.ts";
 import { beginningOf, type InspectOptions, inspect, shownAs } from "../lib/console-text.ts";
 import { visible, visibleLines } from "../lib/visible-text.ts";
+import { unavailable, unlisted } from "./connection-error.ts";
 import type { ConnectionLog } from "./connection-log.ts";
 import type { ConnectionRequests } from "./connection-requests.ts";
 import type { RemoteGeneration } from "./generation.ts";
+import type { ListedKinds } from "./listed-kinds.ts";
 import type { RemoteCatalog } from "./remote-catalog.ts";
 import type { Supervisor } from "./supervisor.ts";
 
@@ -18,6 +22,7 @@ export interface ConnectionParts {
   readonly catalog: RemoteCatalog;
   readonly log: ConnectionLog;
   readonly requests: ConnectionRequests;
+  readonly listed: ListedKinds;
 }
 
 /** The fields of a connection, all of them live. */
@@ -29,9 +34,14 @@ export abstract class ConnectionView {
   protected latestServer: ServerInfo | undefined;
   /** The latest child process, where the connector reports it before the handshake. */
   protected latestProcess: ServerProcess | undefined;
+  /** The time since when it is not connected, or was added. */
+  protected downSince: number;
+  readonly #clock: Clock;
 
-  constructor(connector: Connector) {
+  constructor(connector: Connector, clock: Clock) {
     this.connector = connector;
+    this.#clock = clock;
+    this.downSince = Math.floor(clock.now());
   }
 
   abstract readonly trust: "standard" | "untrusted";
@@ -102,7 +112,32 @@ export abstract class ConnectionView {
   }
 
   get warnings(): readonly string[] {
-    return [...this.parts.log.warnings, ...this.parts.catalog.warnings];
+    const unread = this.state === "connected" ? this.#unlisted(kinds) : [];
+    return [...this.parts.log.warnings, ...this.parts.catalog.warnings, ...unread.map(({ message }) => message)];
+  }
+
+  /** The error that says why it is not connected. */
+  unavailable(): ToolkitError<"UNAVAILABLE"> {
+    const { namespace, label, nextAttemptAt } = this;
+    // Not `lastError`, which quotes what the server printed: a caller gets this.
+    const cause = this.parts.supervisor.lastError;
+    const now = this.#clock.now();
+    const retryInMs = nextAttemptAt === undefined ? undefined : Math.max(0, Math.round(nextAttemptAt - now));
+    return unavailable({ namespace, label, cause, retryInMs });
+  }
+
+  /** The reasons why what is known of some kinds may be old or missing. */
+  protected failures(of: readonly Kind[]): readonly ListFailure[] {
+    const { namespace, state, since } = this;
+    // One that was given up has a reason, one that was removed has none.
+    if (state === "idle" || (state === "stopped" && this.lastError === undefined)) return [];
+    if (state !== "connected") return [{ namespace, error: this.unavailable(), since: this.downSince }];
+    return [...this.parts.catalog.failures, ...this.#unlisted(of).map((error) => ({ namespace, error, since }))];
+  }
+
+  #unlisted(of: readonly Kind[]): readonly ToolkitError<"UNAVAILABLE">[] {
+    const missing = this.parts.listed.missing(of);
+    return missing.length === 0 ? [] : [unlisted(this, missing)];
   }
 
   /** The current session, where it is connected. */

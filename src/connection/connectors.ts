@@ -13,6 +13,9 @@ export interface ConnectorsHost extends ConnectionHost, ConnectDefaults {}
 /** The most characters of a server's own name that are read. */
 const maxServerName = 256;
 
+/** The time that the lists of a connection wait until the others have their tools, in milliseconds: one may be slow. */
+const maxStartingMs = 250;
+
 /** A connector and the namespace it is to have. */
 export interface PlannedConnector {
   readonly connector: Connector;
@@ -29,6 +32,7 @@ export class Connectors implements ConnectionOwner {
   /** Connections that were removed and have not ended yet. */
   readonly #ending = new Map<SupervisedConnection, Promise<void>>();
   #started = false;
+  #starting: Promise<unknown> | undefined;
 
   constructor(host: ConnectorsHost) {
     this.#host = host;
@@ -118,7 +122,25 @@ export class Connectors implements ConnectionOwner {
     this.#started = true;
     const eager = this.connections.filter((connection) => !this.#lazy.has(connection));
     for (const connection of eager) connection.start();
-    await Promise.all(eager.map((connection) => connection.settled()));
+    const begun = Promise.all(eager.map((connection) => connection.settling));
+    const limit = Promise.withResolvers<void>();
+    const timer = this.#host.clock.setTimer(limit.resolve, maxStartingMs);
+    this.#starting = Promise.race([begun, limit.promise]).finally(() => {
+      timer.cancel();
+      this.#starting = undefined;
+    });
+    await begun;
+  }
+
+  get starting(): Promise<unknown> | undefined {
+    return this.#starting;
+  }
+
+  /** Undefined once all that have started have listed everything, or have had their time for it; else resolves then. */
+  get settlingWhole(): Promise<unknown> | undefined {
+    const started = this.connections.filter(({ state }) => state !== "idle");
+    const waits = started.flatMap((each) => each.settlingWhole ?? []);
+    return waits.length === 0 ? undefined : Promise.all(waits);
   }
 
   /** Ends all connections, those included that were removed and have not ended yet. */

@@ -8,6 +8,7 @@ import { Announcements, type AnnouncementsHost, type PauseAttempt } from "./anno
 import type { SupervisionOptions } from "./connect-options.ts";
 import { Health } from "./health.ts";
 import type { AttemptSigns } from "./hedge.ts";
+import type { ListedKinds } from "./listed-kinds.ts";
 import type { RemoteCatalog, RemoteLists } from "./remote-catalog.ts";
 import type { Generation } from "./supervisor.ts";
 
@@ -15,6 +16,11 @@ import type { Generation } from "./supervisor.ts";
 export interface GenerationHost extends AnnouncementsHost {
   readonly options: SupervisionOptions;
   readonly catalog: RemoteCatalog;
+  readonly listed: ListedKinds;
+  /** True where a connection is of use only with all of its lists. */
+  needsAllLists(): boolean;
+  /** Undefined where no other connection is starting; else resolves when each has its tools, or soon. */
+  starting(): Promise<unknown> | undefined;
 }
 
 const burstMs = 20;
@@ -23,7 +29,7 @@ const maxGapMs = 5_000;
 const defaultSilenceMs = 5_000;
 
 /**
- * Connects, and reads all lists.
+ * Connects, and reads the tools; where all lists are needed together, all of them.
  *
  * @throws whatever the connector throws, why the session ended while its lists were read, or the signal's reason; the session is ended
  *   then
@@ -51,7 +57,8 @@ export async function openGeneration(
     });
     const { instructions = null } = session.server;
     announcements.reading();
-    const lists = host.catalog.read(session, kinds, reading.signal).then(async (read) => {
+    const wanted = host.needsAllLists() ? kinds : kinds.filter((kind) => kind === "tool" || !session.list[kind]);
+    const lists = host.catalog.read(session, wanted, reading.signal).then(async (read) => {
       await host.catalog.prepare(read, instructions, signal);
       return read;
     });
@@ -79,15 +86,18 @@ export class RemoteGeneration implements Generation {
   readonly #relist: Coalescer<Kind>;
   readonly #health: Health;
   readonly #ended = new AbortController();
+  /** The kinds that it still has to list, and of each what is known of its list: a change before it is asked for is in it, a later one may not be. */
+  readonly #unread: Map<Kind, "waiting" | "asked" | "changed">;
   #poll: Timer | undefined;
 
   constructor(session: ConnectorSession, lists: RemoteLists, announcements: Announcements, host: GenerationHost) {
     this.session = session;
     this.lists = lists;
+    this.#unread = new Map(kinds.filter((kind) => !lists.has(kind)).map((kind) => [kind, "waiting"]));
     this.#announcements = announcements;
     this.#host = host;
     const { clock, options, log, requests } = host;
-    this.#relist = new Coalescer((changed) => this.#readAgain(changed), {
+    this.#relist = new Coalescer((changed) => this.#read(changed), {
       delayMs: burstMs,
       maxDelayMs: Math.min(maxGapMs, options.pollMs),
       clock,
@@ -109,11 +119,17 @@ export class RemoteGeneration implements Generation {
     });
   }
 
-  /** It is the current one: its notifications count, it is watched, and lists it does not announce changes of are polled. */
+  /** The kinds that it still has to list. */
+  get unread(): Iterable<Kind> {
+    return this.#unread.keys();
+  }
+
+  /** It is the current one: its notifications count, it is watched, the lists that are left are read, and those it does not announce changes of polled. */
   begin(): void {
-    this.#announcements.begin((kind) => this.#relist.request(kind));
+    this.#announcements.begin((kind) => this.#changed(kind));
     this.#health.begin();
     this.#schedulePoll();
+    void this.#readRest();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -130,18 +146,52 @@ export class RemoteGeneration implements Generation {
     }
   }
 
-  async #readAgain(changed: ReadonlySet<Kind>): Promise<void> {
+  #changed(kind: Kind): void {
+    const state = this.#unread.get(kind);
+    if (state === undefined) this.#relist.request(kind);
+    else if (state === "asked") this.#unread.set(kind, "changed");
+  }
+
+  /** Reads the lists that are left, when the connections that start with it have their tools, or as soon as one of its lists is waited for. */
+  async #readRest(): Promise<void> {
+    const { listed, starting } = this.#host;
+    if (this.#unread.size === 0) return;
+    await Promise.race([starting(), listed.asked]);
+    if (this.#ended.signal.aborted) return;
+    // Each settles for itself: one that fails or hangs delays no other.
+    for (const kind of [...this.#unread.keys()]) void this.#readFirst(kind);
+  }
+
+  /** Lists a kind for the first time in this generation. It never rejects. */
+  async #readFirst(kind: Kind): Promise<void> {
+    this.#unread.set(kind, "asked");
+    try {
+      await this.#read(new Set([kind]));
+    } catch (error) {
+      this.#host.log.failed(error);
+    }
+    // Of one that has ended nothing counts any more.
+    if (this.#ended.signal.aborted) return;
+    const hasChanged = this.#unread.get(kind) === "changed";
+    this.#unread.delete(kind);
+    this.#host.listed.add([kind]);
+    if (hasChanged) this.#relist.request(kind);
+  }
+
+  /** Reads the lists of some kinds, and applies them. What is read when the generation ends is not applied. */
+  async #read(wanted: ReadonlySet<Kind>): Promise<void> {
     const { clock, catalog, options } = this.#host;
     const { connectTimeoutMs } = options;
     const limit = new AbortController();
     const expire = () => limit.abort(new Error(`no answer within ${connectTimeoutMs} ms`));
     const timer = clock.setTimer(expire, connectTimeoutMs);
     try {
-      const reading = catalog.read(this.session, changed, limit.signal).then(async (read) => {
+      const reading = catalog.read(this.session, wanted, limit.signal).then(async (read) => {
         await catalog.prepare(read, undefined, limit.signal);
         return read;
       });
       const lists = await abortable(reading, this.#ended.signal);
+      this.#ended.signal.throwIfAborted();
       catalog.see(lists);
       catalog.apply(lists);
     } catch (error) {
@@ -158,7 +208,7 @@ export class RemoteGeneration implements Generation {
     this.#poll = clock.setTimer(() => {
       const { list, announces } = this.session;
       for (const kind of kinds) {
-        if (list[kind] === undefined) continue;
+        if (list[kind] === undefined || this.#unread.has(kind)) continue;
         if ((!announces.has(kind) && !catalog.isFresh(kind)) || catalog.isUnread(kind)) this.#relist.request(kind);
       }
       this.#schedulePoll();

@@ -16,8 +16,9 @@ import { stripInvisible, visible, withoutInvisible } from "../lib/visible-text.t
 import { contractOf, type ItemContract, quarantined } from "../pins/contract.ts";
 import type { PinnedContract, SeenContract } from "../pins/pinned-contract.ts";
 import type { AllowList } from "./allow-list.ts";
-import { onOneLine } from "./connection-error.ts";
+import { listCut, onOneLine } from "./connection-error.ts";
 import type { ConnectionLog } from "./connection-log.ts";
+import type { ListedKinds } from "./listed-kinds.ts";
 import { type RemoteLink, remoteItem } from "./remote-items.ts";
 
 /** The lists of a server by kind: each the list, or why it could not be read. */
@@ -32,6 +33,7 @@ export interface RemoteCatalogHost {
   readonly log: ConnectionLog;
   /** The items that its connector may be used for. */
   readonly allow: AllowList;
+  readonly listed: ListedKinds;
   /** Undefined where nothing is pinned. */
   readonly contract: PinnedContract | undefined;
 }
@@ -71,8 +73,7 @@ export class RemoteCatalog {
   }
 
   get warnings(): readonly string[] {
-    const all = [...this.#warnings.values()].flat();
-    return this.#allowWarning === undefined ? all : [...all, this.#allowWarning];
+    return [...this.#warnings.values(), this.#allowWarning ?? []].flat();
   }
 
   /** True where the list of a kind could not be read the last time. */
@@ -147,6 +148,8 @@ export class RemoteCatalog {
   /** Replaces the items of the namespace by those listed, and emits the differences. A kind whose list could not be read keeps its items. */
   apply(lists: RemoteLists): void {
     if (this.#host.contract !== undefined) for (const [kind, list] of lists) this.#lists.set(kind, list);
+    this.#host.namespace.setStale(false, lists.keys());
+    this.#host.listed.add(lists.keys());
     this.#replace(lists);
     this.#host.contract?.report();
   }
@@ -162,7 +165,7 @@ export class RemoteCatalog {
         continue;
       }
       registrations.set(kind, this.#registrations(kind, list));
-      this.#note(kind, list.cutAt === undefined ? undefined : this.#cut(kind, list.cutAt), true);
+      this.#note(kind, list.cutAt === undefined ? undefined : listCut(this.#host.link.label, kind, list.cutAt), true);
     }
     this.#host.catalog.replace(this.#host.namespace, registrations);
     this.#checkAllow();
@@ -171,7 +174,7 @@ export class RemoteCatalog {
   /** Warns of what `allow` names and the server does not have, once all lists were read whole. */
   #checkAllow(): void {
     const { allow, namespace, log } = this.#host;
-    if (this.#problems.size > 0) return;
+    if (this.#problems.size > 0 || this.#host.listed.missing().length > 0) return;
     const itemsOf = (kind: Kind) =>
       namespace.entries(kind).map((entry) => ({ kind, key: definitionOf(entry).key, name: entry.name }));
     const warning = allow.warning(() => kinds.flatMap(itemsOf));
@@ -237,11 +240,6 @@ export class RemoteCatalog {
     const { label } = this.#host.link;
     const message = visible(`${label} did not list its ${kind}s: ${messageOf(error)}`);
     return new ToolkitError("REMOTE_ERROR", message, { server: label }, { cause: error });
-  }
-
-  #cut(kind: Kind, max: number): ToolkitError<"LIMIT_EXCEEDED"> {
-    const message = `${this.#host.link.label} lists more than ${max} ${kind}s, or its pages have no end; what came first is kept.`;
-    return new ToolkitError("LIMIT_EXCEEDED", message, { limit: "maxListSize", max });
   }
 }
 

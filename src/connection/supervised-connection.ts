@@ -2,15 +2,15 @@ import type { Namespace } from "../catalog/namespace.ts";
 import type { Connection, ServerInfo } from "../core/connection.ts";
 import type { Connector } from "../core/connector.ts";
 import { ToolkitError } from "../core/error.ts";
-import type { ListFailure } from "../core/item.ts";
 import { assertOptionNames, signalName } from "../core/options.ts";
 import type { ContractChange } from "../core/pin.ts";
 import type { ReadOptions } from "../core/resource.ts";
 import { keepProcessAlive } from "../lib/clock.ts";
+import { abortable } from "../lib/promise.ts";
 import { withoutInvisible } from "../lib/visible-text.ts";
 import type { PinnedContract } from "../pins/pinned-contract.ts";
 import type { SupervisionOptions } from "./connect-options.ts";
-import { inNamespace, stopped, unavailable } from "./connection-error.ts";
+import { inNamespace, stopped } from "./connection-error.ts";
 import type { ConnectionHost, ConnectionName, ConnectionOwner } from "./connection-host.ts";
 import { ConnectionLog } from "./connection-log.ts";
 import { ConnectionRequests } from "./connection-requests.ts";
@@ -18,6 +18,7 @@ import { type ConnectionParts, ConnectionView } from "./connection-view.ts";
 import { FirstConnection } from "./first-connection.ts";
 import { type GenerationHost, openGeneration, type RemoteGeneration } from "./generation.ts";
 import { HedgedOpener } from "./hedge.ts";
+import { ListedKinds } from "./listed-kinds.ts";
 import { RemoteCatalog } from "./remote-catalog.ts";
 import type { RemoteLink } from "./remote-items.ts";
 import { ServerRequests } from "./server-requests.ts";
@@ -34,7 +35,6 @@ export class SupervisedConnection extends ConnectionView implements Connection {
   readonly #first: FirstConnection;
   readonly #contract: PinnedContract | undefined;
   #hasFinalName: boolean;
-  #downSince: number;
 
   constructor(
     connector: Connector,
@@ -43,15 +43,13 @@ export class SupervisedConnection extends ConnectionView implements Connection {
     host: ConnectionHost,
     owner: ConnectionOwner,
   ) {
-    super(connector);
+    super(connector, host.clock);
     this.#host = host;
     this.#owner = owner;
     this.hasGivenName = name.isGiven;
     this.trust = options.trust;
     this.#hasFinalName = name.isGiven;
-    this.#downSince = Math.floor(host.clock.now());
-    const report = (elapsedMs: number) => this.#connecting(elapsedMs);
-    this.#first = new FirstConnection({ ...options, clock: host.clock, report });
+    this.#first = new FirstConnection({ ...options, clock: host.clock, report: (ms) => this.#connecting(ms) });
     const namespace = this.#mount(name.namespace);
     this.#contract = options.pins && this.#pin(options.pins, name.namespace);
     this.parts = this.#makeParts(namespace, options);
@@ -64,9 +62,14 @@ export class SupervisedConnection extends ConnectionView implements Connection {
     this.parts.supervisor.start();
   }
 
-  /** Resolves when the first attempt has succeeded or failed, or took longer than `startTimeoutMs`. */
-  async settled(): Promise<void> {
-    await this.#first.pendingForLookups;
+  /** Undefined once the first attempt has succeeded or failed, or took longer than `startTimeoutMs`; else resolves then. */
+  get settling(): Promise<void> | undefined {
+    return this.#first.pendingForLookups;
+  }
+
+  /** As `settling`, of all that it lists. */
+  get settlingWhole(): Promise<void> | undefined {
+    return this.settling?.then(() => this.settlingWhole) ?? this.parts.listed.pendingForLookups();
   }
 
   async ready(options: ReadOptions = {}): Promise<void> {
@@ -74,11 +77,15 @@ export class SupervisedConnection extends ConnectionView implements Connection {
     const { signal } = options;
     signal?.throwIfAborted();
     this.start();
-    if (this.session !== undefined) return;
+    const isReady = () => this.session !== undefined && this.parts.listed.whole === undefined;
+    if (isReady()) return;
     // The timers of the supervisor do not keep the process alive.
     const release = keepProcessAlive(this.#host.clock);
     try {
-      await this.parts.requests.connected(signal);
+      do {
+        await this.parts.requests.connected(signal);
+        await abortable(Promise.resolve(this.parts.listed.whole), signal);
+      } while (!isReady());
     } finally {
       release();
     }
@@ -99,25 +106,19 @@ export class SupervisedConnection extends ConnectionView implements Connection {
     this.parts.log.warn(message);
   }
 
-  /** The error that says why it is not connected. */
-  unavailable(): ToolkitError<"UNAVAILABLE"> {
-    const { namespace, label, nextAttemptAt } = this;
-    // Not `lastError`, which quotes what the server printed: a caller gets this.
-    const cause = this.parts.supervisor.lastError;
-    const now = this.#host.clock.now();
-    const retryInMs = nextAttemptAt === undefined ? undefined : Math.max(0, Math.round(nextAttemptAt - now));
-    return unavailable({ namespace, label, cause, retryInMs });
-  }
-
   #mount(name: string): Namespace {
     return this.#host.catalog.mount(name, {
       connection: this,
-      settling: (start) => {
+      settling: (start, wanted) => {
         if (start) this.start();
-        return this.#first.pendingForLookups;
+        return this.settling ?? this.parts.listed.pendingForLookups(wanted);
       },
-      coming: () => (this.state === "idle" ? this.#first.pendingForLookups : this.#first.pendingForCalls),
-      failures: () => this.#failures(),
+      coming: (wanted) =>
+        this.state === "idle"
+          ? this.settling
+          : (this.#first.pendingForCalls ?? this.parts.listed.pendingForCalls(wanted)),
+      failures: (of) => this.failures(of),
+      hasListed: (of) => this.parts.listed.missing(of).length === 0,
       subscribe: (uri, given) => this.parts.subscriptions.add(uri, given),
       refusalOf: (uri, { name, item }) =>
         this.parts.options.allow.refusalOf(uri, { kind: "template", key: item.uriTemplate, name }),
@@ -131,6 +132,7 @@ export class SupervisedConnection extends ConnectionView implements Connection {
     const requests = new ConnectionRequests(this, { ...options, clock });
     const connection = this;
     const contract = this.#contract;
+    const listed = new ListedKinds({ ...options, clock });
     const link: RemoteLink = {
       label: connector.label,
       timeoutMs: options.timeoutMs,
@@ -146,7 +148,11 @@ export class SupervisedConnection extends ConnectionView implements Connection {
       log,
       requests,
       memory: this.#host.memory,
-      catalog: new RemoteCatalog({ catalog, namespace, link, clock, log, allow: options.allow, contract }),
+      listed,
+      starting: () => this.#owner.starting,
+      // What is pinned is compared as a whole, and rules with bare names depend on everything that may have these.
+      needsAllLists: () => contract !== undefined || this.#host.hasBareRules(),
+      catalog: new RemoteCatalog({ catalog, namespace, link, clock, log, allow: options.allow, contract, listed }),
       serverRequests: new ServerRequests({
         interactions,
         connection: this,
@@ -197,7 +203,8 @@ export class SupervisedConnection extends ConnectionView implements Connection {
     }
     if (from === "connected") {
       this.parts.requests.pause();
-      this.#downSince = Math.floor(this.#host.clock.now());
+      this.parts.listed.end();
+      this.downSince = Math.floor(this.#host.clock.now());
       this.parts.namespace.setStale(true);
     }
     if (to === "stopped") {
@@ -227,6 +234,7 @@ export class SupervisedConnection extends ConnectionView implements Connection {
     const { namespace, log, catalog, requests, subscriptions } = this.parts;
     catalog.see(lists);
     const server = this.#shownServer(session.server);
+    this.parts.listed.begin(generation.unread);
     requests.resume(session);
     this.latestSession = session;
     this.latestServer = server;
@@ -235,7 +243,7 @@ export class SupervisedConnection extends ConnectionView implements Connection {
       this.#host.catalog.rename(namespace, this.#owner.nameFor(this, server));
     }
     log.connected(this.label);
-    namespace.setStale(false);
+    namespace.setStale(false, lists.keys());
     this.#host.emit({ type: "connectorConnected", namespace: namespace.name, connection: this, server });
     catalog.apply(lists);
     this.#first.settle();
@@ -288,13 +296,5 @@ export class SupervisedConnection extends ConnectionView implements Connection {
     this.#host.emit({ type: "connectorRemoved", namespace: this.namespace, connection: this, error });
     if (this.#contract !== undefined) this.#host.pins.remove(this.#contract);
     this.#owner.removed(this);
-  }
-
-  #failures(): readonly ListFailure[] {
-    const { state } = this;
-    // One that was given up has a reason, one that was removed has none.
-    if (state === "idle" || (state === "stopped" && this.lastError === undefined)) return [];
-    if (state === "connected") return this.parts.catalog.failures;
-    return [{ namespace: this.namespace, error: this.unavailable(), since: this.#downSince }];
   }
 }

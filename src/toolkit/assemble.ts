@@ -136,7 +136,10 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
   const place = file === undefined ? pinsInStore(store) : lockFile(file);
   const pins = new ToolkitPins({ place, file, hold, closing });
   const memory = new TargetMemory({ store, hold, closing });
-  const connectors = new Connectors({ ...sourceHost, interactions, pins, memory, random, timeoutMs, maxQueuedCalls });
+  const chosen = [policy.allow, storedPromptRules?.rules].flatMap((rules) => rules?.texts ?? []);
+  const hasBareRules = () => chosen.some((text) => ruleCheck.isBare(text));
+  const shared = { ...sourceHost, interactions, pins, memory, random, hasBareRules };
+  const connectors = new Connectors({ ...shared, timeoutMs, maxQueuedCalls });
   const unwatch = store.watch((event) => {
     if (event.type === "warning") logger.warn(event.message);
   });

@@ -60,7 +60,10 @@ export class Lifecycle {
       connectors.start(),
       ...[...this.sources].map((source) => source.settled()),
     ]);
-    ruleCheck.start();
+    // Names in rules may be of prompts and resources, which come after the tools.
+    const whole = connectors.settlingWhole;
+    if (whole === undefined) ruleCheck.start();
+    else void whole.then(() => ruleCheck.start());
     this.#started.resolve();
   }
 

@@ -6,6 +6,7 @@ import { isUri, userNamespace } from "../core/identifier.ts";
 import { assertRules, ChoosingRules, RefusingRules } from "../core/name-rules.ts";
 import { assertOptionNames, invalidOption, type OptionNames } from "../core/options.ts";
 import { isAddressed, type Named } from "../core/rule-names.ts";
+import { isGlob } from "../lib/glob.ts";
 
 /** The part of a toolkit that a view shows. The rules are live: they hold for items that come later too. */
 export interface ViewSelection {
@@ -32,6 +33,7 @@ export class ViewFilter implements Visibility {
   readonly include: ChoosingRules | undefined;
   readonly exclude: RefusingRules;
   readonly rules: string;
+  readonly followsNames: boolean;
   readonly #catalog: Catalog;
 
   /** @throws ToolkitError `INVALID_CONFIG` for what is no such selection */
@@ -46,6 +48,7 @@ export class ViewFilter implements Visibility {
     this.include = include === undefined ? undefined : new ChoosingRules([...include]);
     this.exclude = new RefusingRules([...exclude]);
     this.rules = include === undefined && exclude.length === 0 ? everything.rules : JSON.stringify([include, exclude]);
+    this.followsNames = include?.some((text) => !isGlob(text)) ?? false;
     this.#catalog = catalog;
   }
 

@@ -62,7 +62,7 @@ function problemOf(uri: string): string | undefined {
 }
 
 /** The item of an owner that a lookup may mean; undefined where none can have the key. */
-export function wantedItem({ kinds, key: given }: WantedItem): ItemKey | undefined {
+export function wantedItem({ kinds, key: given = "" }: WantedItem): ItemKey | undefined {
   if (given === "") return undefined;
   const item = parseItemKey(given);
   const { collection, key } = item;

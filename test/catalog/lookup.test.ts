@@ -123,7 +123,10 @@ describe("what a key finds", () => {
     catalog.mount("early", {});
     const late = catalog.mount("late", { settling: () => (settled ? undefined : new Promise(() => {})) });
     put("early");
-    expect(catalog.resolve("shared", ["tool"])).toEqual({ unsettled: late });
+    expect(catalog.resolve("shared", ["tool"])).toEqual({
+      unsettled: late,
+      wanted: { kinds: ["tool"], key: "shared" },
+    });
     put("late");
     settled = true;
     expect(() => catalog.resolve("shared", ["tool"])).toThrow(/early\.shared, late\.shared/);

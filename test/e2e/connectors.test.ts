@@ -80,12 +80,10 @@ describe("real servers", () => {
       expect(connection.counts.tool).toBeGreaterThanOrEqual(10);
       expect(connection.counts).toMatchObject({ prompt: 4, template: 2 });
       expect(connection.counts.resource).toBeGreaterThanOrEqual(7);
-      expect(types(connection).slice(0, 4)).toEqual([
-        "connectorConnected",
-        "toolListChanged",
-        "promptListChanged",
-        "resourceListChanged",
-      ]);
+      // The tools come first, the rest as it is listed.
+      const [first, second, ...rest] = types(connection);
+      expect([first, second]).toEqual(["connectorConnected", "toolListChanged"]);
+      expect(rest).toEqual(expect.arrayContaining(["promptListChanged", "resourceListChanged"]));
       const page = await toolkit.list({ kind: ["tool", "prompt", "resource", "template"], namespace: "every" });
       expect(page.failures).toEqual([]);
       expect(page.count).toBe(Object.values(connection.counts).reduce((sum, count) => sum + count));

@@ -3,7 +3,7 @@ import { type ConnectionStatus, statusEvents, statusOf } from "../connection-sta
 import { type RunningService, runningService } from "../control-client.ts";
 import { exitCodes } from "../exit-code.ts";
 import type { Terminal } from "../terminal.ts";
-import { type GlobalOptions, openWorkspace, withoutStderr } from "../workspace.ts";
+import { type GlobalOptions, openWorkspace, untilListed, withoutStderr } from "../workspace.ts";
 
 /** The options of `status`. */
 export interface StatusCommandOptions extends GlobalOptions {
@@ -42,6 +42,7 @@ async function serviceStatus(
 async function ownStatus(options: StatusCommandOptions, terminal: Terminal, signal: AbortSignal): Promise<number> {
   await using workspace = await openWorkspace(options, terminal, { watch: options.watch, signal });
   const { toolkit } = workspace;
+  await untilListed(toolkit, signal);
   const now = () => toolkit.connections.map(statusOf);
   const isFollowed = options.watch === true;
   show(now(), { options, terminal, isFollowed });
