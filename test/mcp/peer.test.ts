@@ -113,6 +113,22 @@ describe("a peer", () => {
     await session[Symbol.asyncDispose]();
   });
 
+  test("names a request in memory by a text, and takes a number for it too", async () => {
+    const { session, seen } = await connect((message, transport) => {
+      if (message.method !== "tools/call") return undefined;
+      const [id, method] = [Number(message.id), "notifications/progress"];
+      void transport.send({ jsonrpc: "2.0", method, params: { progressToken: id, progress: 1 } });
+      void transport.send({ jsonrpc: "2.0", id, result: { content: [{ type: "text", text: "done" }] } });
+      return true;
+    });
+    const context = contextOf();
+    expect(await (await session.call("any", {}, context)).text()).toBe("done");
+    expect(context.reports).toMatchObject([{ progress: 1 }]);
+    const { id, params } = seen.find(({ method }) => method === "tools/call") ?? {};
+    expect([typeof id, params?._meta]).toEqual(["string", { progressToken: id }]);
+    await session[Symbol.asyncDispose]();
+  });
+
   verifies("C12", "is not harmed by a listener or a host that throws", async () => {
     const { session, far, host } = await connect((message, transport) => {
       if (message.method !== "tools/call") return undefined;

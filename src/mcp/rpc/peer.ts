@@ -30,7 +30,6 @@ interface Pending {
   context: CallContext | undefined;
 }
 
-const noParams: Fields = {};
 /** The field of `_meta` by which a notification names the request that subscribed to it. */
 const subscriptionKey = "io.modelcontextprotocol/subscriptionId";
 
@@ -48,6 +47,7 @@ export class Peer {
   readonly #pending = new Map<RpcId, Pending>();
   readonly #incoming: IncomingRequests;
   readonly #ended = Promise.withResolvers<Error | undefined>();
+  readonly #toId: (id: RpcId) => RpcId;
   // From 1: servers built on the TypeScript SDK ignore a cancel for request 0.
   #nextId = 1;
   #received = 0;
@@ -59,6 +59,8 @@ export class Peer {
     this.#transport = transport;
     this.#handlers = handlers;
     this.#limits = limits;
+    // Small servers read numbers. In memory there is a library, and its validators try a text first.
+    this.#toId = transport.sharesObjects === true ? String : Number;
     this.#incoming = new IncomingRequests({
       request: handlers.request,
       warning: handlers.warning,
@@ -111,7 +113,7 @@ export class Peer {
       reject(this.#lostError(false));
       return promise;
     }
-    const id = this.#nextId++;
+    const id = this.#toId(this.#nextId++);
     const pending: Pending = {
       resolve,
       reject,
@@ -132,7 +134,7 @@ export class Peer {
       sent = true;
     }
     this.#send(
-      { jsonrpc: "2.0", id, method, params: onProgress === undefined ? params : withToken(params, id) },
+      { jsonrpc: "2.0", id, method, params: onProgress === undefined ? params : withToken(params, String(id)) },
       (error) => this.#take(id)?.reject(error),
       owner ?? callStateOf(context) ?? context,
     );
@@ -183,8 +185,7 @@ export class Peer {
       else void this.#incoming.answer(id, method, fieldsOf(message.params), this.#contextOf(answering));
       return;
     }
-    // Some servers give the id back as text.
-    const pending = id === undefined || id === null ? undefined : this.#take(typeof id === "string" ? Number(id) : id);
+    const pending = this.#take(this.#idOf(id));
     if (pending !== undefined) settle(pending, message);
     else if (message.error !== undefined && (id === undefined || id === null)) {
       this.#handlers.warning(`It reported an error for no request: ${new RpcError(message.error).message}`);
@@ -205,7 +206,7 @@ export class Peer {
   #unreadable(error: Error, answered: RpcId | undefined): void {
     if (!this.#open) return;
     this.#received += 1;
-    const pending = answered === undefined ? undefined : this.#take(Number(answered));
+    const pending = this.#take(this.#idOf(answered));
     if (pending !== undefined) pending.reject(error);
     else this.#handlers.warning(`It sent a message that cannot be read. ${error.message}`);
   }
@@ -224,16 +225,15 @@ export class Peer {
     const id = isRecord(meta) ? meta[subscriptionKey] : undefined;
     const about = id ?? (method === "notifications/cancelled" ? fields.requestId : undefined);
     if (about === undefined) return false;
-    this.#pending.get(typeof about === "string" ? Number(about) : (about as RpcId))?.onNotification?.(method, fields);
+    this.#pending.get(this.#idOf(about))?.onNotification?.(method, fields);
     return true;
   }
 
   #progressed(params: Fields): void {
     const { progressToken, progress, total, message } = params;
     if (typeof progress !== "number") return;
-    const token = typeof progressToken === "string" ? Number(progressToken) : progressToken;
     // Progress of no request is that of one that is over.
-    this.#pending.get(token as RpcId)?.onProgress?.({
+    this.#pending.get(this.#idOf(progressToken))?.onProgress?.({
       progress,
       total: typeof total === "number" ? total : undefined,
       message: typeof message === "string" ? message : undefined,
@@ -249,6 +249,11 @@ export class Peer {
     const notified = this.notify("notifications/cancelled", { requestId: id, reason: textOf(reason) }, owner);
     const forget = () => this.#transport.forget?.(id);
     notified.then(forget, forget);
+  }
+
+  /** The id by which a request is kept, of that by which the server names it: some give a number back as a text. 0 is that of none. */
+  #idOf(given: unknown): RpcId {
+    return typeof given === "number" || typeof given === "string" ? this.#toId(given) : 0;
   }
 
   #take(id: RpcId): Pending | undefined {
@@ -269,19 +274,19 @@ export class Peer {
   }
 
   #lostError(sent: boolean): Error {
-    const error = this.#endError;
-    const why = error === undefined ? "the connection was closed" : error.message;
-    return new ConnectionLostError(why, { sent, cause: error });
+    const cause = this.#endError;
+    return new ConnectionLostError(cause?.message ?? "the connection was closed", { sent, cause });
   }
 }
 
 function fieldsOf(params: unknown): Fields {
-  return isRecord(params) ? params : noParams;
+  return isRecord(params) ? params : {};
 }
 
-function withToken(params: object | undefined, id: RpcId): object {
+/** With a token of progress, a text in all transports: servers give it back as it is, and validators try a text first. */
+function withToken(params: object | undefined, progressToken: string): object {
   const meta = (params as { _meta?: object } | undefined)?._meta;
-  return { ...params, _meta: meta === undefined ? { progressToken: id } : { ...meta, progressToken: id } };
+  return { ...params, _meta: meta === undefined ? { progressToken } : { ...meta, progressToken } };
 }
 
 function settle(pending: Pending, message: RpcMessage): void {
