@@ -5,8 +5,16 @@ import type { Clock } from "../lib/clock.ts";
 import { assertFields } from "../lib/field-checks.ts";
 import { type Job, type JobChange, type JobType, jobFields } from "./job.ts";
 
+/** Jobs of which a part lies beside their record, in pieces that it names. */
+export interface JobPieces<T extends Job> {
+  /** The job with all of its parts; undefined where a piece that it names is not there. @throws TypeError for one that cannot be read */
+  join(job: T): Promise<T | undefined>;
+  /** Removes all pieces of it. */
+  discard(job: Pick<T, "id">): Promise<void>;
+}
+
 /** The options of records of jobs. */
-export interface JobOptions {
+export interface JobOptions<T extends Job = never> {
   readonly store: Store;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -18,6 +26,8 @@ export interface JobOptions {
   readonly closing: AbortSignal;
   /** Has the store stay open until this has ended. */
   hold(work: Promise<unknown>): void;
+  /** Undefined where each job is one record. */
+  readonly pieces?: JobPieces<T> | undefined;
 }
 
 /** True for the error of a record that is there and cannot be read. */
@@ -31,19 +41,26 @@ export function isUnreadable(error: unknown): boolean {
  */
 export class JobRecords<T extends Job, R> {
   readonly type: JobType<T, R>;
-  readonly options: JobOptions;
+  readonly options: JobOptions<T>;
   /** Those that ended in this process, as they were: their errors have causes, which JSON has not. */
   readonly #ended = new Map<string, T>();
 
-  constructor(type: JobType<T, R>, options: JobOptions) {
+  constructor(type: JobType<T, R>, options: JobOptions<T>) {
     this.type = type;
     this.options = options;
   }
 
   /** @throws ToolkitError `STORE_FAILED`, also for one that cannot be read */
   async read(id: string): Promise<T | undefined> {
-    const record = await this.options.store.get(this.#key(id));
-    return record === undefined ? undefined : this.#parse(record);
+    for (let missedIn = 0; ; ) {
+      const record = await this.options.store.get(this.#key(id));
+      if (record === undefined) return undefined;
+      const job = await this.#joined(this.#parse(record));
+      if (job !== undefined) return job;
+      // Pieces are removed after a record that names them no more: it is read again, unless it is the same still.
+      if (record.version === missedIn) throw this.#unreadable(id, "a piece of it is missing");
+      missedIn = record.version;
+    }
   }
 
   /** All that can be read. What cannot be is logged. */
@@ -51,14 +68,15 @@ export class JobRecords<T extends Job, R> {
     const { store, logger } = this.options;
     const { records, failures } = await store.list({ collection: this.type.collection, owner: "" });
     for (const { error } of failures) logger.error(error.message, { error });
-    return records.flatMap((record) => {
+    const jobs = records.map(async (record) => {
       try {
-        return [this.#parse(record)];
+        return (await this.#joined(this.#parse(record))) ?? (await this.read(record.key));
       } catch (error) {
         logger.error(messageOf(error), { error });
-        return [];
+        return undefined;
       }
     });
+    return (await Promise.all(jobs)).filter((job) => job !== undefined);
   }
 
   /** Puts other values in the place of some. @throws ToolkitError `LIMIT_EXCEEDED` for a new one where there is no place */
@@ -105,8 +123,10 @@ export class JobRecords<T extends Job, R> {
   }
 
   /** Resolves to whether it was there, in its version where it has one. */
-  async delete({ id, version }: { readonly id: string; readonly version?: number }): Promise<boolean> {
+  async delete({ id, version, settledAt }: Pick<Job, "id"> & Partial<Job>): Promise<boolean> {
     try {
+      // While the record is there, so that one that is left by a failure is tried again.
+      if (settledAt !== undefined || version === undefined) await this.options.pieces?.discard({ id });
       return (await this.options.store.delete(this.#key(id), { expectedVersion: version })) !== undefined;
     } catch (error) {
       if (ToolkitError.is(error, "CONFLICT")) return false;
@@ -136,17 +156,30 @@ export class JobRecords<T extends Job, R> {
   #parse({ key: id, version, value }: StoredRecord): T {
     const ended = this.#ended.get(id);
     if (ended?.version === version) return ended;
-    const { one, fields, fromJson, remedy } = this.type;
+    const { fields, fromJson } = this.type;
     try {
       assertFields(value, { ...jobFields, ...fields });
       // The checks let nothing else through.
       const job = { ...value, id, version } as unknown as T;
       return Object.freeze(fromJson === undefined ? job : fromJson(job));
     } catch (error) {
-      const why = messageOf(error);
-      const message = `The store has ${one} "${id}" that cannot be read: ${why}. ${remedy(id)}`;
-      throw new ToolkitError("STORE_FAILED", message, { operation: "get" }, { cause: new TypeError(why) });
+      throw this.#unreadable(id, messageOf(error));
     }
+  }
+
+  async #joined(job: T): Promise<T | undefined> {
+    const { pieces } = this.options;
+    try {
+      return pieces === undefined ? job : await pieces.join(job);
+    } catch (error) {
+      throw error instanceof TypeError ? this.#unreadable(job.id, error.message) : error;
+    }
+  }
+
+  #unreadable(id: string, why: string): ToolkitError<"STORE_FAILED"> {
+    const { one, remedy } = this.type;
+    const message = `The store has ${one} "${id}" that cannot be read: ${why}. ${remedy(id)}`;
+    return new ToolkitError("STORE_FAILED", message, { operation: "get" }, { cause: new TypeError(why) });
   }
 
   #key(key: string): RecordKey {

@@ -10,7 +10,7 @@ import { DueTimes, ObservedLeases } from "./job-times.ts";
 import { PrincipalShares } from "./principal-shares.ts";
 
 /** The options of jobs. */
-export interface JobsOptions<T extends Job> extends JobOptions {
+export interface JobsOptions<T extends Job> extends JobOptions<T> {
   /** For how long a holder may fail to extend its lease, in milliseconds, until others take it for dead. */
   readonly leaseMs: number;
   /** Called after each change that was made here. */
@@ -212,7 +212,8 @@ export class Jobs<T extends Job, R, L = never> extends JobRecords<T, R> {
       for (const id of [...this.#changes.keys()]) this.#wake(id);
       void this.expire();
     }
-    if (event.type !== "changed" || event.collection !== this.type.collection) return;
+    // A record with an owner is a piece of a job.
+    if (event.type !== "changed" || event.collection !== this.type.collection || event.owner !== "") return;
     const { key: id, version, deleted } = event;
     if (deleted) this.forget(id);
     else {

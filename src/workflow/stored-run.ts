@@ -64,6 +64,14 @@ export interface StoredRun extends Job {
   readonly isLocal?: true | undefined;
   /** It was called without a session: that of its record is made up. */
   readonly isAnonymous?: true | undefined;
+  /** Set once a part of it was moved out of its record. Until its end the record has neither its start nor the states of steps in pieces. */
+  readonly pieces?: PiecesOfRun | undefined;
+}
+
+/** The pieces of a run: so many that one holder wrote. */
+export interface PiecesOfRun {
+  readonly id: string;
+  readonly count: number;
 }
 
 /** The end of a run. */
@@ -89,6 +97,14 @@ export function workflowRunType(keepMs: number): JobType<StoredRun, RunEnd> {
     remedy: () => "Delete it.",
     bytesOf: ({ input, meta }) => serialize([input, meta]).byteLength,
     fields,
+    toJson: ({ pieces, settledAt }) =>
+      pieces === undefined || settledAt !== undefined ? {} : { workflow: undefined, input: undefined, meta: undefined },
+    fromJson: (run) => {
+      // Of a process that knows pieces; `join` adds it.
+      if (run.pieces !== undefined && run.settledAt === undefined) return run;
+      if (isRecord(run.workflow)) return run;
+      throw new TypeError("its workflow is not valid");
+    },
     expiresAt: ({ expiresAt }) => expiresAt,
     keptUntil: ({ settledAt = 0 }) => settledAt + keepMs,
     isSpare: () => true,
@@ -101,7 +117,8 @@ export function workflowRunType(keepMs: number): JobType<StoredRun, RunEnd> {
   };
 }
 
-const isSteps = (value: unknown) =>
+/** True for states of steps. */
+export const isSteps = (value: unknown) =>
   isRecord(value) && Object.values(value).every(having<StepRecord>({ state: isText, startedAt: isNumber }));
 
 const fields: JobType<StoredRun, RunEnd>["fields"] = {
@@ -109,7 +126,7 @@ const fields: JobType<StoredRun, RunEnd>["fields"] = {
   ...all(optional(isTrue), "isLocal", "isAnonymous"),
   status: oneOf("running", "waiting", "succeeded", "failed", "cancelled"),
   ref: isText,
-  workflow: having<Workflow>({ name: isText, steps: Array.isArray }),
+  workflow: optional(having<Workflow>({ name: isText, steps: Array.isArray })),
   input: () => true,
   steps: isSteps,
   caller: optional(isText),
@@ -117,6 +134,7 @@ const fields: JobType<StoredRun, RunEnd>["fields"] = {
   error: optional(isRecord),
   meta: optional(isRecord),
   via: optional(isVia),
+  pieces: optional(having<PiecesOfRun>({ id: isText, count: isNumber })),
 };
 
 /** The steps that wait. */

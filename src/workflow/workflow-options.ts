@@ -13,7 +13,7 @@ export interface WorkflowOptions {
   readonly maxAgeMs?: number | undefined;
   /** The number of runs that is kept. Beyond it those are forgotten first that have ended. Default 1,000. */
   readonly limit?: number | undefined;
-  /** The bytes of the records of all runs when one is added. Default 268,435,456 (256 MiB). */
+  /** The bytes of the records of all runs when one is added, and of the pieces of each long run. Default 268,435,456 (256 MiB). */
   readonly maxBytes?: number | undefined;
   /** The most bytes of the result of one step, as JSON. Default 1,048,576 (1 MiB). */
   readonly maxResultBytes?: number | undefined;

@@ -18,6 +18,7 @@ import { type Clock, systemClock } from "../lib/clock.ts";
 import { isJson, present } from "../lib/value.ts";
 import { RunApprovals } from "./run-approvals.ts";
 import { ClaimedJournal } from "./run-journal.ts";
+import { RunPieces } from "./run-pieces.ts";
 import { runWorkflow } from "./run-workflow.ts";
 import { RunBroken, RunWaits } from "./step-failure.ts";
 import { contentOf } from "./step-result.ts";
@@ -55,6 +56,7 @@ export class WorkflowRuns {
   /** Those at work here. */
   readonly #cancels = new Map<string, AbortController>();
   readonly #approvals: RunApprovals;
+  readonly #pieces: RunPieces;
   /** Those that can go on only here: they stay claimed while they wait. */
   readonly #parked = new Map<string, RunClaim>();
   readonly #resumed = new Set<string>();
@@ -71,8 +73,13 @@ export class WorkflowRuns {
     this.#isSecret = secretKeyTest(redact);
     const hold = toolkit.hold.bind(toolkit);
     const { keepMs, leaseMs, limit, maxBytes } = limits;
-    const shared = { store, logger, closing, clock, hold, limit, leaseMs, maxBytes };
-    this.#jobs = new Jobs(workflowRunType(keepMs), { ...shared, repeat: (run) => this.#repeat(run) });
+    this.#pieces = new RunPieces(store, maxBytes);
+    const shared = { store, logger, closing, clock, hold, limit, leaseMs, maxBytes, pieces: this.#pieces };
+    // One that was lost has ended without a holder.
+    const changed = ({ id, settledAt, pieces }: StoredRun) => {
+      if (settledAt !== undefined && pieces !== undefined) hold(this.#pieces.discard({ id }).catch(() => undefined));
+    };
+    this.#jobs = new Jobs(workflowRunType(keepMs), { ...shared, repeat: (run) => this.#repeat(run), changed });
     this.#approvals = new RunApprovals(toolkit, clock, (run) => this.#look(run));
     void started.then(() => {
       this.#takesOver = limits.takeOver && !closing.aborted;
@@ -144,7 +151,7 @@ export class WorkflowRuns {
   async #work(claim: RunClaim, context: CallContext, isCalled: boolean): Promise<unknown> {
     const { closing, approvals } = this.#toolkit;
     const { id, ref, workflow, input, spentMs } = claim.job;
-    const journal = new ClaimedJournal(claim, closing);
+    const journal = new ClaimedJournal(claim, closing, this.#pieces);
     const cancel = new AbortController();
     this.#cancels.set(id, cancel);
     const signal = AbortSignal.any([context.signal, claim.lost, cancel.signal]);
@@ -154,7 +161,7 @@ export class WorkflowRuns {
     const parts = { context, journal, approvals, signal, clock: this.#clock, isSecret: this.#isSecret };
     try {
       const result = await runWorkflow({ ...parts, workflow, ref, input, spentMs, maxResultBytes, maxRunBytes });
-      await this.#end(claim, { status: "succeeded", ...sofar(), result }, undefined);
+      await this.#end(claim, { status: "succeeded", ...sofar(), result }, undefined, isCalled);
       return result;
     } catch (error) {
       if (journal.isOver || error instanceof RunBroken) {
@@ -162,10 +169,10 @@ export class WorkflowRuns {
         await claim.release().catch((failure) => this.#log(claim.job, failure));
         throw error instanceof RunBroken && error.cause !== undefined ? error.cause : error;
       }
-      if (error instanceof RunWaits) return await this.#wait(claim, sofar(), isCalled ? context : undefined);
+      if (error instanceof RunWaits) return await this.#wait(claim, journal, sofar(), isCalled ? context : undefined);
       const status = signal.aborted ? "cancelled" : "failed";
       const failure = errorToJson(toCallError(ref, "execute")(error));
-      await this.#end(claim, { status, ...sofar(), error: failure }, error);
+      await this.#end(claim, { status, ...sofar(), error: failure }, error, isCalled);
       throw error;
     } finally {
       this.#cancels.delete(id);
@@ -175,6 +182,7 @@ export class WorkflowRuns {
   /** Keeps a run that waits. Its caller gets the end of it through `approvals`, as that of any work that completes elsewhere. */
   async #wait(
     claim: RunClaim,
+    journal: ClaimedJournal,
     sofar: Pick<StoredRun, "steps" | "spentMs">,
     caller: CallContext | undefined,
   ): Promise<undefined> {
@@ -192,7 +200,7 @@ export class WorkflowRuns {
     const waiting = { status: "waiting", ...sofar, caller: answers ?? claim.job.caller } as const;
     this.#approvals.follow({ id, ...waiting });
     try {
-      await claim.update(waiting);
+      await journal.gather(waiting);
       if (isLocal !== true) await claim.release();
     } catch (error) {
       // The steps know what they wait for: it is looked at again once the lease is over.
@@ -271,9 +279,12 @@ export class WorkflowRuns {
   }
 
   /** Records the end of a run, after its caller has it: where this process ends in between, another one comes to the same end. */
-  async #end(claim: RunClaim, end: RunEnd, error: unknown): Promise<void> {
+  async #end(claim: RunClaim, end: RunEnd, error: unknown, isFirst = false): Promise<void> {
     try {
       await this.#approvals.end(claim.job, end, error);
+      // While it is held, so that the next holder removes what is left. One that was never held elsewhere has those it names.
+      if (!isFirst || claim.job.pieces !== undefined)
+        await this.#pieces.gather(claim, end.steps).catch((failure) => this.#log(claim.job, failure));
       await claim.complete(end);
     } catch (failure) {
       this.#log(claim.job, failure);

@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import { verifies } from "../../support/verifies.ts";
-import { comesTo, orderAcrossProcesses, safeStep, unsafeStep, workers } from "./scenarios.ts";
+import { comesTo, manyElements, orderAcrossProcesses, safeStep, unsafeStep, workers } from "./scenarios.ts";
 
 describe("a run of a workflow whose process is killed", () => {
   verifies(
@@ -36,4 +36,13 @@ describe("a run of a workflow whose process is killed", () => {
     expect((await processes.journal()).length).toBeLessThanOrEqual(list.length);
     expect((await processes.journal()).length).toBeGreaterThanOrEqual(done);
   });
+
+  verifies(
+    ["W3", "J1"],
+    "twice, with a record in pieces, has done each element once at most, and keeps no piece",
+    async () => {
+      await using processes = await workers();
+      await manyElements(processes);
+    },
+  );
 });

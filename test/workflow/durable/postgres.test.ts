@@ -2,7 +2,7 @@ import { describe } from "vitest";
 import type { Services } from "../../agent/durable/support.ts";
 import { usePostgres } from "../../store/postgres/support.ts";
 import { verifies } from "../../support/verifies.ts";
-import { orderAcrossProcesses, safeStep, unsafeStep, workers } from "./scenarios.ts";
+import { manyElements, orderAcrossProcesses, safeStep, unsafeStep, workers } from "./scenarios.ts";
 
 describe("a run of a workflow on PostgreSQL whose process is killed", () => {
   const server = usePostgres();
@@ -25,4 +25,8 @@ describe("a run of a workflow on PostgreSQL whose process is killed", () => {
   );
 
   verifies(["W3", "J1"], "in a step that is safe has it done again, by one of two others", () => shared(safeStep));
+
+  verifies(["W3", "J1"], "twice, with a record in pieces, has done each element once at most, and keeps no piece", () =>
+    shared(manyElements),
+  );
 });

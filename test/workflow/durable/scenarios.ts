@@ -68,3 +68,32 @@ export async function safeStep(processes: Services): Promise<void> {
   const done = ["collect", "broken", "plain", "pay", "look", "look", "ship", "report"];
   expect(await processes.journal()).toEqual(done);
 }
+
+/**
+ * A run whose record has pieces, of which two processes are killed in the middle: each element is done once at most, all but those that
+ * were at work then, and no piece is left.
+ */
+export async function manyElements(processes: Services): Promise<void> {
+  const list = Array.from({ length: 1_500 }, (_, n) => n);
+  const first = await processes.start();
+  void first.do(`run many ${JSON.stringify(list)}`).catch(() => undefined);
+  const killedAfter = async (service: Service, done: number) => {
+    await expect.poll(async () => (await processes.journal()).length, patience).toBeGreaterThan(done);
+    expect(Number(await service.do("pieces"))).toBeGreaterThan(1);
+    await service.kill();
+  };
+  await killedAfter(first, 500);
+  const second = await processes.start();
+  await killedAfter(second, 1_000);
+  const third = await processes.start();
+  await comesTo(third, /many succeeded/);
+  const done = await processes.journal();
+  expect(new Set(done).size).toBe(done.length);
+  const states = Object.values<{ state: string; error?: { code: string } }>(JSON.parse(await third.do("steps")));
+  expect(states).toHaveLength(1_500);
+  const unknown = states.filter(({ state }) => state === "failed");
+  expect(unknown.every(({ error }) => error?.code === "OUTCOME_UNKNOWN")).toBe(true);
+  expect(unknown.length).toBeLessThanOrEqual(2 * 8);
+  expect(done.length).toBeGreaterThanOrEqual(1_500 - unknown.length);
+  await expect.poll(() => third.do("pieces"), patience).toBe("0");
+}

@@ -19,8 +19,9 @@ const tool = (name: string, kind: Kind) =>
     name,
     annotations: { readOnlyHint: kind === "safe" },
     options: { needsApproval: kind === "asks" },
-    run: async () => {
-      appendFileSync(journal, `${name}\n`);
+    run: async (input) => {
+      const { n = "" } = (input ?? {}) as { n?: number };
+      appendFileSync(journal, `${name}${n}\n`);
       if (hangs === name) await new Promise(() => undefined);
       if (name === "broken") throw new Error("It is broken.");
       return `${name} done`;
@@ -51,8 +52,23 @@ const each: Workflow = {
   description: "Does the same for many.",
   steps: [{ id: "all", forEach: "${input.list}", concurrency: 2, tool: "collect", output: "${item}" }],
 };
+const many: Workflow = {
+  name: "many",
+  description: "Does the same for so many that its record has pieces.",
+  steps: [
+    {
+      id: "all",
+      forEach: "${input.list}",
+      concurrency: 8,
+      tool: "collect",
+      params: { n: "${item}" },
+      onError: "continue",
+    },
+  ],
+};
 
-const flows = workflows([order, strict, each], { leaseMs: 1_000 });
+const flows = workflows([order, strict, each, many], { leaseMs: 1_000 });
+const store = schema === "" ? sqliteStore({ file: where }) : postgresStore({ connectionString: where, schema });
 const toolkit = new Toolkit({
   items: [
     ...(["look", "ask"] as const).map((name) => tool(name, "safe")),
@@ -60,7 +76,7 @@ const toolkit = new Toolkit({
     tool("pay", "asks"),
   ],
   delegate: flows,
-  store: schema === "" ? sqliteStore({ file: where }) : postgresStore({ connectionString: where, schema }),
+  store,
   approvals: { leaseMs: 1_000 },
 });
 toolkit.addSource("workflow", flows);
@@ -75,6 +91,10 @@ const commands: Readonly<Record<string, (first: string, second: string) => Promi
     (await toolkit.approvals.list({ status: "pending", tool: "builtin.pay" })).map(({ id }) => id).join(" "),
   wait: async (id) => (await toolkit.approvals.wait(id)).text(),
   runs: async () => JSON.stringify((await flows.runs()).map(({ status, ref }) => `${ref} ${status}`)),
+  pieces: async () => {
+    const { records } = await store.list({ collection: "workflow" });
+    return records.filter(({ owner }) => owner !== "").length;
+  },
   steps: async () => JSON.stringify((await flows.runs())[0]?.steps),
   outcome: async () => JSON.stringify((await flows.runs()).map(({ result, error }) => result ?? error)[0] ?? null),
 };
