@@ -1,3 +1,4 @@
+import { secretMask } from "./token-shape.ts";
 import { isRecord, jsonIn } from "./value.ts";
 
 /** The size of an excerpt, and the members left out of it. */
@@ -8,7 +9,6 @@ export interface ExcerptOptions {
   readonly maxLength: number;
 }
 
-const secretMask = "***";
 const cutMark = "...";
 const maxDepth = 12;
 
