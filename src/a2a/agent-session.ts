@@ -3,7 +3,7 @@ import { callStateOf } from "../call/call-port.ts";
 import type { ServerInfo } from "../core/connection.ts";
 import type { ConnectorHost, ConnectorSession, DescriptorList } from "../core/connector.ts";
 import type { ReadConnectorLimits } from "../core/connector-limits.ts";
-import { ToolkitError } from "../core/error.ts";
+import { ToolkitError, toError } from "../core/error.ts";
 import type { CallContext, Kind } from "../core/item.ts";
 import type { Content, ReadOptions } from "../core/resource.ts";
 import type { LruCache } from "../lib/lru-cache.ts";
@@ -93,7 +93,7 @@ export class AgentSession implements ConnectorSession {
     } catch (error) {
       if (signal?.aborted || !isBreak(error)) return;
       if (this.#runs.size > 0) this.#interrupt();
-      else this.#end(asError(agentFailure(error, this.#failing, "the request for its card", "card")));
+      else this.#end(toError(agentFailure(error, this.#failing, "the request for its card", "card")));
     }
   }
 
@@ -200,7 +200,7 @@ export class AgentSession implements ConnectorSession {
     await client.cancel(task.id, AbortSignal.timeout(cancelMs)).catch((error: unknown) => {
       // It may have ended by itself.
       if (protocolReason(error) !== undefined) return;
-      const data = `The task ${task.id} was not canceled: ${asError(agentFailure(error, this.#failing, "its cancellation", "read")).message}`;
+      const data = `The task ${task.id} was not canceled: ${toError(agentFailure(error, this.#failing, "its cancellation", "read")).message}`;
       this.#parts.host.log({ level: "warning", logger: this.#failing.label, data });
     });
   }
@@ -256,10 +256,6 @@ async function within<T>(value: Promise<T>, limitMs: number): Promise<T | undefi
   } finally {
     clearTimeout(timer);
   }
-}
-
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
 }
 
 function noSkill(name: string, skills: readonly NamedSkill[], agent: string): ToolkitError<"NOT_FOUND"> {

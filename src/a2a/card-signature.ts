@@ -3,7 +3,7 @@ import type { AgentCard } from "@a2a-js/sdk";
 import { ToolkitError } from "../core/error.ts";
 import { assertOptionNames, invalidOption, type OptionNames } from "../core/options.ts";
 import { canonicalJson } from "../lib/canonical.ts";
-import { isRecord } from "../lib/value.ts";
+import { isRecord, jsonIn } from "../lib/value.ts";
 import type { AgentSdk } from "./agent-sdk.ts";
 import type { CardKey, CardSignatureOptions } from "./card-key.ts";
 
@@ -99,12 +99,8 @@ export class CardSignatures {
 }
 
 function parseHeader(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(text, "base64url").toString());
-    return isRecord(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = jsonIn(Buffer.from(text, "base64url").toString());
+  return isRecord(value) ? value : undefined;
 }
 
 function readKey(given: CardKey, index: number): ReadKey {

@@ -1,7 +1,7 @@
 import { ToolkitError } from "../core/error.ts";
 import { type Content, isContent } from "../core/resource.ts";
 import { digest } from "../lib/canonical.ts";
-import { isRecord } from "../lib/value.ts";
+import { isRecord, jsonIn } from "../lib/value.ts";
 import { visible } from "../lib/visible-text.ts";
 import { isEmptyContent, textOf } from "../resource/content.ts";
 import { essenceOf, isJsonType, isTextType } from "../resource/media-type.ts";
@@ -153,15 +153,6 @@ async function plainParts(content: Content): Promise<readonly AnswerPart[]> {
   const mediaType = essenceOf(content.mediaType);
   const text = textOf(content) ?? (isTextType(mediaType) ? await content.text().catch(() => undefined) : undefined);
   if (text === undefined) return [{ kind: "media", name, mediaType, base64: content.toJSON().base64 ?? "" }];
-  const value = isJsonType(mediaType) ? parsed(text) : undefined;
+  const value = isJsonType(mediaType) ? jsonIn(text) : undefined;
   return [value === undefined ? { kind: "text", text } : { kind: "json", text, value }];
-}
-
-/** Undefined for text that is no JSON. */
-export function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,7 +1,6 @@
 import { assertOptionNames } from "../core/options.ts";
-import { isRecord } from "../lib/value.ts";
+import { isRecord, jsonIn } from "../lib/value.ts";
 import type { ToolChoice, ToolDefinitionForModel } from "../toolset/toolset-types.ts";
-import { parsed } from "./answer-content.ts";
 import type { Projection, SchemaLoss } from "./projection/projection.ts";
 
 /** The tools offered at one time: a toolset gives those of a first turn, a run those of its current turn. */
@@ -95,7 +94,7 @@ export class ToolWriter<T> {
 
 /** The arguments of a call, which some providers give as text. Text that is no JSON stays text, and is repaired or refused later. */
 export function argumentsOf(given: unknown): unknown {
-  const value = typeof given === "string" && given !== "" ? parsed(given) : given;
+  const value = typeof given === "string" && given !== "" ? jsonIn(given) : given;
   if (value === undefined && typeof given === "string" && given !== "") return given;
   return value === undefined || value === null || value === "" ? {} : value;
 }

@@ -118,7 +118,7 @@ export class Executor implements CallHost {
   }
 
   agentEvent(event: AgentEvent, principal: string | undefined): void {
-    if (event.type !== "step" || !this.#options.events.hears("agentStep")) return;
+    if (event.type !== "step" || !this.#options.events.hasListeners("agentStep")) return;
     this.#options.events.emit({ ...event, type: "agentStep", ...present({ principal }) });
   }
 
@@ -255,7 +255,7 @@ export class Executor implements CallHost {
 }
 
 function isHeard(events: Emitter<ToolkitEvent>): boolean {
-  return events.hears("callStarted") || events.hears("callFinished");
+  return events.hasListeners("callStarted") || events.hasListeners("callFinished");
 }
 
 /** True for a call as {@link Target} has it. */

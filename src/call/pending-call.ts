@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { ToolkitError } from "../core/error.ts";
 import type { PendingRequest } from "../core/pending.ts";
+import { type FieldCheck, isText, optional } from "../lib/field-checks.ts";
 import { isRecord, present } from "../lib/value.ts";
 
 /** The state that a call ends in, as far as its error says something of it. */
@@ -35,12 +36,12 @@ export class PendingCall extends ToolkitError<"PENDING"> {
   }
 }
 
-const fields: { readonly [F in keyof PendingRequest]-?: readonly [wanted: string, is: (value: unknown) => boolean] } = {
-  reason: ["a text", (value) => typeof value === "string"],
-  message: ["a text", (value) => typeof value === "string"],
-  expiresAt: ["a time in milliseconds since the epoch", (value) => value === undefined || Number.isFinite(value)],
-  callbackUrl: ["a text", (value) => value === undefined || typeof value === "string"],
-  metadata: ["an object", (value) => value === undefined || isRecord(value)],
+const fields: { readonly [F in keyof PendingRequest]-?: readonly [wanted: string, is: FieldCheck] } = {
+  reason: ["a text", isText],
+  message: ["a text", isText],
+  expiresAt: ["a time in milliseconds since the epoch", optional(Number.isFinite)],
+  callbackUrl: ["a text", optional(isText)],
+  metadata: ["an object", optional(isRecord)],
 };
 
 function assertRequest(request: unknown): void {

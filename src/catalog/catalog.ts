@@ -23,7 +23,7 @@ export interface CatalogOptions {
   readonly strictNames: boolean;
   emit(event: ToolkitEvent): void;
   /** True where a type of event has a listener: without one, the event is not made. */
-  hears(type: ListEventType): boolean;
+  hasListeners(type: ListEventType): boolean;
 }
 
 type Seeker = { readonly visibility?: Visibility | undefined; readonly patience?: Patience };
@@ -293,7 +293,7 @@ export class Catalog implements NameScope {
   #announce(namespace: Namespace, differences: readonly Difference[]): void {
     const { name, connection, principal } = namespace;
     for (const [type, entries] of changedLists(differences)) {
-      if (!this.#options.hears(type)) continue;
+      if (!this.#options.hasListeners(type)) continue;
       this.#options.emit(listChangedEvent(type, { namespace: name, ...present({ connection, principal }) }, entries));
     }
   }

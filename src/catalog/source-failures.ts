@@ -1,4 +1,4 @@
-import { messageOf, ToolkitError } from "../core/error.ts";
+import { messageOf, ToolkitError, toError } from "../core/error.ts";
 import type { ListFailure } from "../core/item.ts";
 import type { Logger } from "../core/session.ts";
 import type { Source } from "../core/source.ts";
@@ -53,7 +53,7 @@ export class SourceFailures {
   #read(): readonly Error[] {
     try {
       const problems: readonly unknown[] = this.#source.problems?.() ?? [];
-      return problems.map((problem) => (problem instanceof Error ? problem : new Error(messageOf(problem))));
+      return problems.map(toError);
     } catch (error) {
       this.#host.logger.error(`The source ${this.#namespace} could not report its problems: ${messageOf(error)}`, {
         error,

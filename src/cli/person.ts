@@ -4,7 +4,7 @@ import type { ApprovalRequest, Decision } from "../core/approval.ts";
 import type { Delegate } from "../core/delegate.ts";
 import type { ElicitRequest, ElicitResult } from "../core/interaction.ts";
 import type { JsonSchema } from "../core/schema/types.ts";
-import { isRecord } from "../lib/value.ts";
+import { isRecord, jsonIn } from "../lib/value.ts";
 import { visible, visibleLines } from "../lib/visible-text.ts";
 import type { OpenPage } from "../mcp/auth/oauth-options.ts";
 import type { Terminal } from "./terminal.ts";
@@ -164,12 +164,9 @@ function problemOf(value: string, type: unknown, isRequired: boolean): string | 
   if (type === "integer" || type === "number")
     return Number.isFinite(Number(value)) ? undefined : "It must be a number.";
   if (type !== "array" && type !== "object") return undefined;
-  try {
-    JSON.parse(value);
-    return undefined;
-  } catch {
-    return `It must be JSON, such as ${type === "array" ? '["a", "b"]' : '{ "a": 1 }'}.`;
-  }
+  return jsonIn(value) === undefined
+    ? `It must be JSON, such as ${type === "array" ? '["a", "b"]' : '{ "a": 1 }'}.`
+    : undefined;
 }
 
 function parsed(value: string | symbol, type: unknown): unknown {

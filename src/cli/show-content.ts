@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join, parse, resolve } from "node:path";
 import type { Content } from "../core/resource.ts";
-import { isRecord } from "../lib/value.ts";
+import { isRecord, jsonIn } from "../lib/value.ts";
 import { stripInvisible } from "../lib/visible-text.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -53,19 +53,10 @@ async function showPart(part: Content, terminal: Terminal): Promise<void> {
     return;
   }
   const text = stripInvisible(await part.text());
-  const value = type === "text/plain" ? jsonIn(text) : undefined;
+  // Many servers answer with a JSON object or list as text.
+  const value = type === "text/plain" && /^\s*[[{]/.test(text) ? jsonIn(text) : undefined;
   if (value !== undefined) showValue(value, terminal);
   else terminal.print(type === "text/markdown" || looksLikeMarkdown(text) ? markdown(text, terminal) : text);
-}
-
-/** The value of a text that is a JSON object or list, as many servers answer; else undefined. */
-function jsonIn(text: string): unknown {
-  if (!/^\s*[[{]/.test(text)) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function showValue(value: unknown, terminal: Terminal): void {

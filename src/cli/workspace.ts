@@ -10,6 +10,7 @@ import type { HttpAuth } from "../core/http-auth.ts";
 import { kinds } from "../core/item.ts";
 import type { Session } from "../core/session.ts";
 import type { ToolkitOptions } from "../core/toolkit-options.ts";
+import { abortable } from "../lib/promise.ts";
 import { visible, visibleLines } from "../lib/visible-text.ts";
 import type { OpenPage } from "../mcp/auth/oauth-options.ts";
 import { Toolkit } from "../toolkit/toolkit.ts";
@@ -132,7 +133,7 @@ export async function openWorkspace(options: GlobalOptions, terminal: Terminal, 
   };
   if (use.lazy === true || use.isBackground === true) return workspace;
   try {
-    await untilAborted(toolkit.start(), use.signal);
+    await abortable(toolkit.start(), use.signal);
     return workspace;
   } catch (error) {
     await workspace[Symbol.asyncDispose]();
@@ -164,19 +165,6 @@ export async function recordTo(
       terminal.note(visible(`Recorded ${lines} lines to ${file}${missing}.`), dropped === 0 ? "dim" : "yellow");
     },
   };
-}
-
-/** Waits no longer than until the person gives up. */
-async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const stop = () => reject(signal.reason);
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
 }
 
 async function configOf(

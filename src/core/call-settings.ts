@@ -1,3 +1,4 @@
+import { type FieldCheck, isBoolean, oneOf, optional } from "../lib/field-checks.ts";
 import { isRecord } from "../lib/value.ts";
 import { ToolkitError } from "./error.ts";
 import { assertOptionNames, invalidOption, type OptionNames, shown } from "./options.ts";
@@ -75,55 +76,47 @@ export interface RateLimitSetting {
   readonly per?: "principal" | "all" | undefined;
 }
 
-type Check = (value: unknown) => boolean;
-
-const isAbove0: Check = (value) => typeof value === "number" && value > 0 && value < Number.POSITIVE_INFINITY;
-const isCount: Check = (value) => Number.isInteger(value) && (value as number) > 0;
-const isUndefined: Check = (value) => value === undefined;
+const isAbove0: FieldCheck = (value) => typeof value === "number" && value > 0 && value < Number.POSITIVE_INFINITY;
+const isCount: FieldCheck = (value) => Number.isInteger(value) && (value as number) > 0;
+const isFunction: FieldCheck = (value) => typeof value === "function";
 
 /** An object whose fields are so, and that has no others. */
-function hasFields(fields: Readonly<Record<string, readonly Check[]>>): Check {
+function hasOnly(fields: Readonly<Record<string, FieldCheck>>): FieldCheck {
   return (value) =>
     isRecord(value) &&
     Object.keys(value).every((name) => Object.hasOwn(fields, name)) &&
-    Object.entries(fields).every(([name, allowed]) => allowed.some((is) => is(value[name])));
+    Object.entries(fields).every(([name, is]) => is(value[name]));
 }
 
-function orFalse(is: Check): Check {
+function orFalse(is: FieldCheck): FieldCheck {
   return (value) => value === false || is(value);
 }
 
 /** Each setting: what it must be, and whether a value is that. */
-const checks: { readonly [S in keyof CallSettings]-?: readonly [wanted: string, is: Check] } = {
+const checks: { readonly [S in keyof CallSettings]-?: readonly [wanted: string, is: FieldCheck] } = {
   timeoutMs: ["a number of milliseconds above 0", (value) => typeof value === "number" && value > 0],
-  coerce: ["true or false", (value) => typeof value === "boolean"],
+  coerce: ["true or false", isBoolean],
   cache: [
     "false, or { ttlMs, key? } with ttlMs above 0 and key a function",
-    orFalse(hasFields({ ttlMs: [isAbove0], key: [isUndefined, (value) => typeof value === "function"] })),
+    orFalse(hasOnly({ ttlMs: isAbove0, key: optional(isFunction) })),
   ],
   retry: [
     "false, or { attempts?, baseMs?, maxMs?, onlyUnsent? } with attempts a whole number from 1, milliseconds above 0 and onlyUnsent true or false",
     orFalse(
-      hasFields({
-        attempts: [isUndefined, isCount],
-        baseMs: [isUndefined, isAbove0],
-        maxMs: [isUndefined, isAbove0],
-        onlyUnsent: [isUndefined, (value) => typeof value === "boolean"],
+      hasOnly({
+        attempts: optional(isCount),
+        baseMs: optional(isAbove0),
+        maxMs: optional(isAbove0),
+        onlyUnsent: optional(isBoolean),
       }),
     ),
   ],
   rateLimit: [
     'false, or { calls, perMs, per? } with calls a whole number from 1, perMs above 0 and per "principal" or "all"',
-    orFalse(
-      hasFields({
-        calls: [isCount],
-        perMs: [isAbove0],
-        per: [isUndefined, (value) => value === "principal" || value === "all"],
-      }),
-    ),
+    orFalse(hasOnly({ calls: isCount, perMs: isAbove0, per: optional(oneOf("principal", "all")) })),
   ],
   maxConcurrent: ["false, or a whole number from 1", orFalse(isCount)],
-  needsApproval: ["true, false or a function", (value) => typeof value === "boolean" || typeof value === "function"],
+  needsApproval: ["true, false or a function", (value) => isBoolean(value) || isFunction(value)],
 };
 
 const settingNames = Object.fromEntries(

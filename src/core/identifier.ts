@@ -1,4 +1,5 @@
 import { messageOf, ToolkitError } from "./error.ts";
+import { shown } from "./options.ts";
 
 /** A letter, then up to 63 letters, digits, `_` or `-`. */
 const identifier = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
@@ -28,8 +29,7 @@ export function isMcpName(name: string): boolean {
 /** @throws ToolkitError `INVALID_NAME` */
 export function assertIdentifier(name: unknown, what: string): asserts name is string {
   if (isIdentifier(name)) return;
-  const shown = typeof name === "string" ? JSON.stringify(name) : messageOf(name);
-  throw new ToolkitError("INVALID_NAME", `${shown} is no name for a ${what}: it must be ${allowed}.`, {
+  throw new ToolkitError("INVALID_NAME", `${shown(name)} is no name for a ${what}: it must be ${allowed}.`, {
     name: messageOf(name),
     allowed: identifier.source,
   });

@@ -14,12 +14,12 @@ export const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothi
  */
 export function steadyLogger(logger: Logger): Logger {
   const detailsFirst = isPino(logger);
-  const tell = (method: keyof Logger, message: string, details: unknown): unknown => {
+  const write = (method: keyof Logger, message: string, details: unknown): unknown => {
     if (details === undefined) return logger[method](message);
     return detailsFirst ? logger[method](details as string, message) : logger[method](message, details);
   };
   const steady = (method: keyof Logger) => (message: string, details?: unknown) => {
-    runDetached(() => tell(method, visible(String(message)), details), nothing);
+    runDetached(() => write(method, visible(String(message)), details), nothing);
   };
   return { debug: steady("debug"), info: steady("info"), warn: steady("warn"), error: steady("error") };
 }

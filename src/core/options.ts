@@ -13,15 +13,14 @@ const shownLength = 200;
 
 /** A value for a message, so that its type is seen: a string has quotes. It never throws. */
 export function shown(value: unknown): string {
-  const text = inFull(value);
-  return text.length > shownLength ? `${text.slice(0, shownLength)}…` : text;
-}
-
-function inFull(value: unknown): string {
-  if (typeof value === "string") return JSON.stringify(value);
+  if (typeof value === "string") return JSON.stringify(beginning(value));
   if (typeof value === "function") return "a function";
   // In JSON, NaN and the infinities are null.
-  return typeof value === "number" ? String(value) : messageOf(value);
+  return typeof value === "number" ? String(value) : beginning(messageOf(value));
+}
+
+function beginning(text: string): string {
+  return text.length > shownLength ? `${text.slice(0, shownLength)}…` : text;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { messageOf, ToolkitError } from "../core/error.ts";
 import { type Kind, kinds } from "../core/item.ts";
 import type { Logger } from "../core/session.ts";
-import { isRecord, present } from "../lib/value.ts";
+import { isRecord, jsonIn, present } from "../lib/value.ts";
 import { ClientGone, RequestRefusal, type ServedExchange, urlOf } from "../server/http/http-exchange-port.ts";
 import type { RequestGate } from "../server/http/request-gate.ts";
 import type { EventFeed } from "./event-feed.ts";
@@ -233,17 +233,9 @@ async function bodyOf(exchange: ServedExchange): Promise<Fields> {
   if (!/^application\/json\b/i.test(exchange.header("content-type") ?? ""))
     throw new RequestRefusal(415, "The body must be application/json.");
   const text = await exchange.body({ maxBytes: maxBodyBytes, timeoutMs: bodyTimeoutMs });
-  const body = parsed(text);
+  const body = jsonIn(text);
   if (!isRecord(body)) throw new RequestRefusal(400, "The body must be a JSON object.");
   return body;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function textIn(body: Fields, field: string): string {

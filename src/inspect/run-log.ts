@@ -1,3 +1,4 @@
+import { sum } from "../agent/run/run-state.ts";
 import type { AgentEvent, TokenUsage } from "../core/agent-event.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
@@ -85,15 +86,4 @@ export class RunLog {
     }
     return made;
   }
-}
-
-function sum(one: TokenUsage, other: TokenUsage): TokenUsage {
-  const cost = one.cost === undefined && other.cost === undefined ? undefined : (one.cost ?? 0) + (other.cost ?? 0);
-  return {
-    inputTokens: one.inputTokens + other.inputTokens,
-    outputTokens: one.outputTokens + other.outputTokens,
-    cachedInputTokens: one.cachedInputTokens + other.cachedInputTokens,
-    reasoningTokens: one.reasoningTokens + other.reasoningTokens,
-    ...present({ cost }),
-  };
 }

@@ -6,7 +6,7 @@ export interface TypedEvent {
 }
 
 interface Listener<E> {
-  readonly hear: (event: E) => unknown;
+  readonly receive: (event: E) => unknown;
   /** The number of the last event before the listener was added: it receives those after. */
   readonly since: number;
   active: boolean;
@@ -28,14 +28,14 @@ export class Emitter<E extends TypedEvent> {
   }
 
   /** True where the type has a listener: without one, the event need not be made. */
-  hears(type: E["type"]): boolean {
+  hasListeners(type: E["type"]): boolean {
     return this.listeners.size > 0 && (this.listeners.has(type) || this.listeners.has("*"));
   }
 
   /** Listens to a type, or to all with `*`, to what is emitted from now on and until the returned function is called. */
   on(type: E["type"] | "*", listener: (event: E) => void): () => void {
     // One of its own, so that a function that listens twice is two listeners.
-    const own: Listener<E> = { hear: listener, since: this.#emitted, active: true };
+    const own: Listener<E> = { receive: listener, since: this.#emitted, active: true };
     let listeners = this.listeners.get(type);
     if (listeners === undefined) {
       listeners = new Set();
@@ -51,7 +51,7 @@ export class Emitter<E extends TypedEvent> {
   }
 
   emit(event: E): void {
-    if (!this.hears(event.type)) return;
+    if (!this.hasListeners(event.type)) return;
     this.#emitted += 1;
     this.#queue.push({ event, number: this.#emitted });
     if (this.#queue.length === 1) queueMicrotask(() => this.flush());
@@ -62,15 +62,15 @@ export class Emitter<E extends TypedEvent> {
     while (this.#queue.length > 0) {
       const events = this.#queue;
       this.#queue = [];
-      for (const { event, number } of events) this.#tell(event, number);
+      for (const { event, number } of events) this.#deliver(event, number);
     }
   }
 
-  #tell(event: E, number: number): void {
+  #deliver(event: E, number: number): void {
     for (const listener of [...(this.listeners.get("*") ?? []), ...(this.listeners.get(event.type) ?? [])]) {
       if (!listener.active || listener.since >= number) continue;
       runDetached(
-        () => listener.hear(event),
+        () => listener.receive(event),
         (error) => this.#onError(error, event),
       );
     }

@@ -1,4 +1,5 @@
-import { isRecord } from "./value.ts";
+import { secretMask } from "./token-shape.ts";
+import { isRecord, jsonIn } from "./value.ts";
 
 /** The size of an excerpt, and the members left out of it. */
 export interface ExcerptOptions {
@@ -8,7 +9,6 @@ export interface ExcerptOptions {
   readonly maxLength: number;
 }
 
-const secretMask = "***";
 const cutMark = "...";
 const maxDepth = 12;
 
@@ -51,13 +51,8 @@ class Excerpt {
   /** A text may hold JSON with secrets in it: many tools answer so. */
   #text(text: string, depth: number): string {
     if (depth >= maxDepth || !/^\s*[[{]/.test(text)) return this.#cut(text);
-    let inner: unknown;
-    try {
-      inner = JSON.parse(text);
-    } catch {
-      return this.#cut(text);
-    }
-    return JSON.stringify(this.of(inner, depth + 1));
+    const inner = jsonIn(text);
+    return inner === undefined ? this.#cut(text) : JSON.stringify(this.of(inner, depth + 1));
   }
 
   #cut(text: string): string {

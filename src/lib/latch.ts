@@ -5,7 +5,7 @@ interface Waiter {
 
 /**
  * A condition that many may wait for: it is shut at first, may open and shut any number of times, and may break, until it is repaired. A waiter that stops
- * waiting leaves nothing behind, so that a gate may stay shut for days.
+ * waiting leaves nothing behind, so that a latch may stay shut for days.
  */
 export class Latch {
   readonly #waiting = new Set<Waiter>();
@@ -40,15 +40,15 @@ export class Latch {
   /** Resolves when it is open; rejects when it breaks, or with the reason of the first signal that aborts. */
   wait(...signals: readonly (AbortSignal | undefined)[]): Promise<void> {
     return new Promise((resolve, reject) => {
-      const heard = signals.filter((signal) => signal !== undefined);
-      const aborted = heard.find((signal) => signal.aborted);
+      const given = signals.filter((signal) => signal !== undefined);
+      const aborted = given.find((signal) => signal.aborted);
       if (aborted !== undefined) return reject(aborted.reason);
       if (this.#broken !== undefined) return reject(this.#broken.error);
       if (this.#open) return resolve();
       const onAbort = ({ target }: Event) => waiter.reject((target as AbortSignal).reason);
       const leave = () => {
         this.#waiting.delete(waiter);
-        for (const signal of heard) signal.removeEventListener("abort", onAbort);
+        for (const signal of given) signal.removeEventListener("abort", onAbort);
       };
       const waiter: Waiter = {
         resolve: () => {
@@ -61,7 +61,7 @@ export class Latch {
         },
       };
       this.#waiting.add(waiter);
-      for (const signal of heard) signal.addEventListener("abort", onAbort);
+      for (const signal of given) signal.addEventListener("abort", onAbort);
     });
   }
 }

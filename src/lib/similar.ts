@@ -1,4 +1,4 @@
-/** A longer word is compared with none: the time it takes must stay small. */
+/** A longer word is compared with none, and no longer name is suggested: time and messages must stay small. */
 const maxLength = 256;
 
 /** The most words that a message suggests. */
@@ -24,6 +24,7 @@ export function nearest(word: string, candidates: Iterable<string>, limit = maxS
   // A name that is surely worse than enough others is not measured: among thousands of names that is nearly all of them.
   let worst = Number.POSITIVE_INFINITY;
   for (const candidate of candidates) {
+    if (candidate.length > maxLength) continue;
     const score = comparison.score(candidate.toLowerCase(), worst);
     if (score === Number.POSITIVE_INFINITY || score > worst) continue;
     best.push({ candidate, score });

@@ -1,3 +1,4 @@
+import { decoded } from "./pointer.ts";
 /** Shown in place of a secret. */
 export const secretMask = "***";
 
@@ -41,13 +42,6 @@ export function withoutTokens(path: string): string {
 }
 
 /** The text of a part of a URL; itself where its escapes are broken. */
-export function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
 
 /** The name of a header or variable that holds a credential. */
 export const credentialName =

@@ -26,6 +26,15 @@ export function isJson(value: unknown, maxDepth = 100): boolean {
   return (prototype === null || prototype === Object.prototype) && Object.values(value).every(isInside);
 }
 
+/** The value of a text that is JSON; undefined for any other text. */
+export function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** The type of a value for messages: as `typeof`, with `null` apart from objects. */
 export function typeName(value: unknown): string {
   return value === null ? "null" : typeof value;

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { ToolkitError } from "../core/error.ts";
 import type { TargetToolbox } from "../core/find-target.ts";
 import { readBounded } from "../lib/bounded-file.ts";
-import { isRecord } from "../lib/value.ts";
+import { isRecord, jsonIn } from "../lib/value.ts";
 import { Findings } from "../prompt/lint/lint-findings.ts";
 import type { LintReport } from "../prompt/lint/lint-prompts.ts";
 import { fileStart, problemParts } from "../prompt/prompt-problem.ts";
@@ -87,10 +87,7 @@ export async function isManifestFile(path: string): Promise<boolean> {
   const bytes = await readBounded(path, { maxBytes: maxManifestBytes, within: dirname(path) }).catch(() => undefined);
   const text = new TextDecoder().decode(bytes);
   if (!/^\s*\{/.test(text)) return inYaml.test(text) && !/^["']?steps["']?[ \t]*:/m.test(text);
-  try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) && !("steps" in value) && Object.keys(value).some((name) => isOwn.test(name));
-  } catch {
-    return /"(?:kind|spec)"\s*:/.test(text);
-  }
+  const value = jsonIn(text);
+  if (value === undefined) return /"(?:kind|spec)"\s*:/.test(text);
+  return isRecord(value) && !("steps" in value) && Object.keys(value).some((name) => isOwn.test(name));
 }

@@ -1,9 +1,9 @@
 import { inspect } from "node:util";
+import { decoded } from "../lib/pointer.ts";
 import { formsOf, partsOf } from "../lib/secret-forms.ts";
 import { SecretIndex, searchSteps } from "../lib/secret-index.ts";
 import {
   credentialName,
-  decoded,
   headerScheme,
   isCredential,
   passwordIn,

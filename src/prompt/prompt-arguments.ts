@@ -1,7 +1,7 @@
 import type { PromptArgument } from "../core/item.ts";
 import type { JsonSchema } from "../core/schema/types.ts";
 import { resolveReference } from "../lib/pointer.ts";
-import { isRecord } from "../lib/value.ts";
+import { isRecord, jsonIn } from "../lib/value.ts";
 
 /** The name of the argument for an input that is no object. */
 const wholeInput = "input";
@@ -149,11 +149,7 @@ function coerceToType(text: string, types: readonly unknown[]): unknown {
 }
 
 function parseJson(text: string, types: readonly unknown[]): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    const fits = Array.isArray(value) ? types.includes("array") : isRecord(value) && types.includes("object");
-    return fits ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = jsonIn(text);
+  const fits = Array.isArray(value) ? types.includes("array") : isRecord(value) && types.includes("object");
+  return fits ? value : undefined;
 }

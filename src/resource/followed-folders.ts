@@ -1,4 +1,4 @@
-import { messageOf } from "../core/error.ts";
+import { toError } from "../core/error.ts";
 import type { ReadOptions } from "../core/resource.ts";
 import { type FolderContents, FollowedFolder } from "./followed-folder.ts";
 
@@ -26,7 +26,7 @@ export class FollowedFolders {
         await folder.read(options);
       } catch (error) {
         options.signal?.throwIfAborted();
-        unread.push(error instanceof Error ? error : new Error(messageOf(error)));
+        unread.push(toError(error));
       }
     }
     this.#unread = unread;

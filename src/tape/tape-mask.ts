@@ -2,7 +2,7 @@ import { withoutUserInfo } from "../call/trace/attributes.ts";
 import { secretKeyTest } from "../call/trace/secret-keys.ts";
 import { minSecretLength, SecretIndex, searchSteps } from "../lib/secret-index.ts";
 import { secretMask } from "../lib/token-shape.ts";
-import { isRecord } from "../lib/value.ts";
+import { isRecord, jsonIn } from "../lib/value.ts";
 
 /** Deeper values are masked whole. */
 const maxDepth = 64;
@@ -84,12 +84,8 @@ export class TapeMask {
 
 function innerJson(text: string): unknown {
   if (!/^\s*[[{]/.test(text)) return undefined;
-  try {
-    const value: unknown = JSON.parse(text);
-    return depthOf(value) > maxDepth ? undefined : value;
-  } catch {
-    return undefined;
-  }
+  const value = jsonIn(text);
+  return depthOf(value) > maxDepth ? undefined : value;
 }
 
 /** The levels of a value; no more are counted than matter. */

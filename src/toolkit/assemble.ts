@@ -107,7 +107,7 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
     telemetry?.observe(event);
     events.emit(event);
   };
-  const catalog = new Catalog({ strictNames, emit, hears: events.hears.bind(events) });
+  const catalog = new Catalog({ strictNames, emit, hasListeners: events.hasListeners.bind(events) });
   const policy = read.policy.within(catalog);
   const settings = new SettingsRules(read.settings);
   const ruleCheck = new RuleCheck(catalog, logger);

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { messageOf, ToolkitError } from "../core/error.ts";
-import type { TargetToolbox } from "../core/find-target.ts";
+import { ToolkitError, messageOf, toError } from "../core/error.ts";
+import { type TargetToolbox } from "../core/find-target.ts";
 import type { FieldPath } from "../lib/value.ts";
 import type { Mistake } from "../lib/written-mistakes.ts";
 import { Findings } from "../prompt/lint/lint-findings.ts";
@@ -44,7 +44,7 @@ export async function lintWorkflows(
       errors.push(...contents.problems);
     } catch (error) {
       signal?.throwIfAborted();
-      errors.push(error instanceof Error ? error : new Error(messageOf(error)));
+      errors.push(toError(error));
     }
     files.push(...contents.paths);
     placed.push(...contents.workflows);

@@ -1,7 +1,7 @@
 import { closedAfterEach } from "../support/closed-after-each.ts";
 import { type AgentOptions, startAgent, type TestAgent } from "./fixture/agent.ts";
 
-/** What a test file has open, and agents that it starts: all are closed at the end of each test. */
+/** Starts agents for a test file, and closes them and all else that it has open at the end of each test. */
 export function agents() {
   const open = closedAfterEach();
   return {

@@ -56,7 +56,7 @@ describe("what a key finds", () => {
   });
 
   verifies("N4", "a URI that finds nothing is tried as a name", () => {
-    const catalog = new Catalog({ strictNames: false, emit: () => {}, hears: () => true });
+    const catalog = new Catalog({ strictNames: false, emit: () => {}, hasListeners: () => true });
     const item = { ...tool("ns:do.it"), input: { type: "object" } };
     const remote = catalog.mount("remote", {});
     catalog.change(remote, { put: [{ definition: readDefinition(item, "remote"), item }] });
@@ -113,7 +113,7 @@ describe("what a key finds", () => {
 
   verifies("N6", "under strictNames a later namespace that may still come to have the name is waited for", () => {
     let settled = false;
-    const catalog = new Catalog({ strictNames: true, emit: () => {}, hears: () => true });
+    const catalog = new Catalog({ strictNames: true, emit: () => {}, hasListeners: () => true });
     const put = (namespace: string) => {
       const item = tool("shared");
       catalog.change(catalog.namespace(namespace) as never, {
@@ -172,7 +172,7 @@ test("whatever is registered is found by its ref and kind, with any names a serv
   );
   fc.assert(
     fc.property(items, (given) => {
-      const catalog = new Catalog({ strictNames: true, emit: () => {}, hears: () => true });
+      const catalog = new Catalog({ strictNames: true, emit: () => {}, hasListeners: () => true });
       for (const name of ["a", "b", "ab"]) catalog.mount(name, {});
       for (const { namespace, kind, key } of given) {
         const item = (kind === "resource" ? text(`ab:${key}`) : kind === "tool" ? tool(key) : prompt(key)) as Item;

@@ -31,7 +31,7 @@ interface Placed {
 }
 
 function catalogOf(items: readonly Placed[], namespaces: readonly string[] = ["a", "b", "a-b"]): Catalog {
-  const catalog = new Catalog({ strictNames: false, emit: () => undefined, hears: () => true });
+  const catalog = new Catalog({ strictNames: false, emit: () => undefined, hasListeners: () => true });
   for (const name of namespaces) catalog.mount(name, {});
   for (const { namespace, item } of items) {
     const put = [{ definition: readDefinition(item, "remote"), item }];
@@ -228,7 +228,7 @@ describe("a rule that chooses", () => {
     "N10",
     "chooses nothing while a namespace that goes first has not settled, and of an ambiguous name under strictNames",
     () => {
-      const catalog = new Catalog({ strictNames: false, emit: () => undefined, hears: () => true });
+      const catalog = new Catalog({ strictNames: false, emit: () => undefined, hasListeners: () => true });
       let settling: Promise<void> | undefined = Promise.resolve();
       catalog.mount("early", { settling: () => settling });
       const put = [{ definition: readDefinition(tool("x"), "remote"), item: tool("x") }];
@@ -236,7 +236,7 @@ describe("a rule that chooses", () => {
       expect([chosen(["x"], catalog), chosen(["late.x"], catalog)]).toEqual([[], ["late.x"]]);
       settling = undefined;
       expect(chosen(["x"], catalog)).toEqual(["late.x"]);
-      const strict = new Catalog({ strictNames: true, emit: () => undefined, hears: () => true });
+      const strict = new Catalog({ strictNames: true, emit: () => undefined, hasListeners: () => true });
       for (const name of ["one", "two"]) strict.change(strict.mount(name, {}), { put });
       expect([chosen(["x"], strict), chosen(["two.x"], strict)]).toEqual([[], ["two.x"]]);
     },

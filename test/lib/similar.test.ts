@@ -30,6 +30,11 @@ test("the nearest of many are those of any order, ties by name", () => {
   expect(nearest("server.tool_1234", many.reverse(), 3)).toEqual(expected);
 });
 
+test("a name of more than 256 characters is not suggested", () => {
+  const name = (length: number) => `search_${"x".repeat(length - 7)}`;
+  expect(nearest("search", [name(257), name(256)])).toEqual([name(256)]);
+});
+
 test("a question has three names at most, each in quotes; without any, what else is to be said", () => {
   expect(didYouMean(["a"])).toBe('Did you mean "a"?');
   expect(didYouMean(["a", "b"], "There are a, b.")).toBe('Did you mean "a" or "b"?');

@@ -49,8 +49,8 @@ export async function ask(
         if (!("delta" in part)) continue;
         bytes += Buffer.byteLength(part.delta);
         if (bytes > maxOutputBytes) throw tooLong(maxOutputBytes, bytes);
-        const heard = part.delta === "" ? undefined : passOn(part, listener);
-        if (heard !== undefined) await heard;
+        const listened = part.delta === "" ? undefined : passOn(part, listener);
+        if (listened !== undefined) await listened;
       }
     }
   } finally {

@@ -1,6 +1,6 @@
 import { type Content, isContent, isResource } from "../../core/resource.ts";
 import { excerpt } from "../../lib/excerpt.ts";
-import { isRecord } from "../../lib/value.ts";
+import { isRecord, jsonIn } from "../../lib/value.ts";
 import { textOf } from "../../resource/content.ts";
 import { isJsonType } from "../../resource/media-type.ts";
 import { secretKeyTest } from "./secret-keys.ts";
@@ -55,9 +55,6 @@ function contentOf(content: Content): unknown {
 function structureOf(content: Content): unknown {
   const text = textOf(content);
   if (text === undefined || !isJsonType(content.mediaType)) return text;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+  const value = jsonIn(text);
+  return value === undefined ? text : value;
 }

@@ -1,9 +1,10 @@
-import { access, constants, stat } from "node:fs/promises";
+import { access, constants } from "node:fs/promises";
 import { delimiter, dirname, isAbsolute, join, resolve } from "node:path";
 import { plannedConnectors } from "../../config/planned-connectors.ts";
 import { findConfig, type ReadConfig, readConfig } from "../../config/read-config.ts";
 import type { Connection } from "../../core/connection.ts";
 import { messageOf, ToolkitError } from "../../core/error.ts";
+import { isFolder } from "../../lib/child/child-command.ts";
 import { visible, visibleLines } from "../../lib/visible-text.ts";
 import { lintPrompts } from "../../prompt/lint/lint-prompts.ts";
 import { exitCodes } from "../exit-code.ts";
@@ -171,13 +172,6 @@ async function packFindings({ written: { packs = {} }, folder }: ReadConfig): Pr
     return [isThere ? { what } : { what, problem: "there is no such folder", mend: `mkdir -p ${root}` }];
   });
   return (await Promise.all(findings)).flat();
-}
-
-async function isFolder(path: string): Promise<boolean> {
-  return stat(path).then(
-    (found) => found.isDirectory(),
-    () => false,
-  );
 }
 
 async function storeFindings({ written: { store }, folder }: ReadConfig): Promise<readonly Finding[]> {

@@ -1,7 +1,7 @@
 import { useMemo, useState } from "preact/hooks";
 import type { ShownEvent } from "../inspection-face.ts";
 import { useLive } from "./client.ts";
-import { Badge, Heading, plural, Time } from "./parts.tsx";
+import { Badge, Heading, plural, TableHead, Time } from "./parts.tsx";
 
 const maxRows = 200;
 
@@ -54,15 +54,7 @@ function Rows({ events }: { readonly events: readonly ShownEvent[] }) {
     // biome-ignore lint/a11y/useSemanticElements: it is no section of the page
     <div class="scrolls" tabIndex={0} role="region" aria-label="Latest events">
       <table>
-        <thead>
-          <tr>
-            {["Time", "Event", "About", "Details"].map((column) => (
-              <th key={column} scope="col">
-                {column}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <TableHead columns={["Time", "Event", "About", "Details"]} />
         <tbody>
           {events.map(({ id, at, type, about, text, isProblem }) => (
             <tr key={id}>

@@ -42,6 +42,21 @@ export function Badge({ tone, children }: { readonly tone: Tone; readonly childr
 /** The colours of badges. */
 export type Tone = "good" | "bad" | "busy" | "plain";
 
+/** The names of the columns of a table. */
+export function TableHead({ columns }: { readonly columns: readonly string[] }) {
+  return (
+    <thead>
+      <tr>
+        {columns.map((column) => (
+          <th key={column} scope="col">
+            {column}
+          </th>
+        ))}
+      </tr>
+    </thead>
+  );
+}
+
 /** A time of day, with the date for those who point at it. */
 export function Time({ at }: { readonly at: number }) {
   const date = new Date(at);

@@ -1,5 +1,5 @@
 import type { ContentJson } from "../../core/resource.ts";
-import { Code, Json, plural } from "./parts.tsx";
+import { Code, Json, plural, TableHead } from "./parts.tsx";
 
 /** A result: a text, a value, a table, a picture, or parts of these. */
 export function ContentView({ content, cutFrom, isText = false }: ContentProps) {
@@ -76,15 +76,7 @@ function Value({ value }: { readonly value: unknown }) {
     // biome-ignore lint/a11y/useSemanticElements: it is no section of the page
     <div class="scrolls" tabIndex={0} role="region" aria-label="Table">
       <table>
-        <thead>
-          <tr>
-            {columns.map((column) => (
-              <th key={column} scope="col">
-                {column}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <TableHead columns={columns} />
         <tbody>
           {rows.slice(0, maxRows).map((row, at) => (
             <tr key={at}>

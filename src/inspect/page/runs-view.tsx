@@ -1,7 +1,7 @@
 import type { TokenUsage } from "../../core/agent-event.ts";
 import type { RunCall, RunStep, ShownRun } from "../inspection-face.ts";
 import { read, useRead } from "./client.ts";
-import { Badge, duration, Heading, Problem, plural, Time, type Tone } from "./parts.tsx";
+import { Badge, duration, Heading, Problem, plural, TableHead, Time, type Tone } from "./parts.tsx";
 import { Timeline, type TimelineRow } from "./timeline.tsx";
 
 const tones: Readonly<Record<ShownRun["status"], Tone>> = {
@@ -58,15 +58,7 @@ function Run({ run }: { readonly run: ShownRun }) {
       />
       <table>
         <caption>Steps</caption>
-        <thead>
-          <tr>
-            {["Step", "Model", "Ended with", "Input tokens", "Output tokens", "Cost", "Time"].map((column) => (
-              <th key={column} scope="col">
-                {column}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <TableHead columns={["Step", "Model", "Ended with", "Input tokens", "Output tokens", "Cost", "Time"]} />
         <tbody>
           {run.steps.map(({ step, provider, model, finishReason, usage, durationMs }) => (
             <tr key={step}>
@@ -92,15 +84,7 @@ function Calls({ calls }: { readonly calls: readonly RunCall[] }) {
   return (
     <table>
       <caption>Tool calls</caption>
-      <thead>
-        <tr>
-          {["Step", "Tool", "Outcome", "Time"].map((column) => (
-            <th key={column} scope="col">
-              {column}
-            </th>
-          ))}
-        </tr>
-      </thead>
+      <TableHead columns={["Step", "Tool", "Outcome", "Time"]} />
       <tbody>
         {calls.map(({ id, step, name, status, durationMs }) => (
           <tr key={id}>

@@ -36,14 +36,14 @@ export class OrphanGuard {
     if (process.platform === "win32") return;
     if (this.#guard === undefined) {
       this.#start();
-      for (const other of others) this.#tell("+", other);
+      for (const other of others) this.#write("+", other);
     }
-    this.#tell("+", group);
+    this.#write("+", group);
   }
 
   /** A group has ended. */
   remove(group: number): void {
-    this.#tell("-", group);
+    this.#write("-", group);
   }
 
   /** No group is left: the guard leaves. */
@@ -78,7 +78,7 @@ export class OrphanGuard {
     (guard.stdin as Writable & { unref?(): void }).unref?.();
   }
 
-  #tell(sign: "+" | "-", group: number): void {
+  #write(sign: "+" | "-", group: number): void {
     const stdin = this.#guard?.stdin;
     if (stdin?.writable === true) stdin.write(`${sign} ${group}\n`);
   }

@@ -2,7 +2,7 @@ import { ToolkitError } from "../../core/error.ts";
 import { errorFromJson } from "../../core/error-json.ts";
 import { canonicalJson } from "../../lib/canonical.ts";
 import { jsonFault } from "../../lib/nesting.ts";
-import { isRecord } from "../../lib/value.ts";
+import { isRecord, jsonIn } from "../../lib/value.ts";
 import { contentFromJson } from "../../resource/from-json.ts";
 import type { ManifestContext, ManifestRun, ManifestTool } from "../manifest-port.ts";
 
@@ -59,7 +59,7 @@ export async function answersOf(manifest: ManifestTool, context: ManifestContext
     const isTape = /\.jsonl$/i.test(file);
     const bytes = await context.readFile(path, file, { maxBytes: isTape ? maxTapeBytes : maxFileBytes });
     const text = new TextDecoder().decode(bytes);
-    return isTape ? onTape(text, tool, file, refused) : inFile(jsonIn(text, file, refused), file, refused);
+    return isTape ? onTape(text, tool, file, refused) : inFile(checkedJson(text, file, refused), file, refused);
   }
 }
 
@@ -79,7 +79,8 @@ function onTape(text: string, tool: string, file: string, refuse: Refuse): reado
     const where = `${file}:${at + 1}`;
     const isLast = at >= lines.length - 2;
     if (line === "") continue;
-    const value = isLast ? whole(line) : jsonIn(line, where, refuse);
+    // Of the last line there may be a part, where the process ended while it wrote.
+    const value = isLast ? jsonIn(line) : checkedJson(line, where, refuse);
     if (!isRecord(value)) continue;
     if (at === 0 && value.type !== "tape") throw refuse(where, "is no first line of a tape");
     if (value.type === "call" && value.kind === "tool" && isRefOf(value.ref, tool))
@@ -95,15 +96,6 @@ function onTape(text: string, tool: string, file: string, refuse: Refuse): reado
 /** The ref, or the name alone in whatever namespace it was. */
 function isRefOf(ref: unknown, tool: string): boolean {
   return typeof ref === "string" && (ref === tool || ref.slice(ref.indexOf(".") + 1) === tool);
-}
-
-/** Of the last line there may be a part, where the process ended while it wrote. */
-function whole(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The answers of a file: `{ arguments, result }` or `{ arguments, error: { code?, message } }`, or a list of such. */
@@ -143,7 +135,7 @@ function recordedError(error: unknown): ToolkitError | undefined {
   }
 }
 
-function jsonIn(text: string, where: string, refuse: Refuse): unknown {
+function checkedJson(text: string, where: string, refuse: Refuse): unknown {
   let value: unknown;
   try {
     value = JSON.parse(text);

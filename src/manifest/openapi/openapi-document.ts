@@ -1,3 +1,4 @@
+import { shown } from "../../core/options.ts";
 import { pointerTo, resolveReference, stepsOf } from "../../lib/pointer.ts";
 import { isRecord } from "../../lib/value.ts";
 
@@ -131,9 +132,4 @@ function versionOf(root: unknown): "3.0" | "3.1" {
     throw new DocumentMistake("/openapi", `The document ${found}: OpenAPI 3.0 and 3.1 are read.`);
   }
   return version === "0" ? "3.0" : "3.1";
-}
-
-/** A text of a document in a message. */
-export function shown(text: string): string {
-  return JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text);
 }

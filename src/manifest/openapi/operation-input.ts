@@ -1,10 +1,11 @@
+import { shown } from "../../core/options.ts";
 import type { JsonSchema } from "../../core/schema/types.ts";
 import { pointerTo } from "../../lib/pointer.ts";
 import { stripInvisible } from "../../lib/visible-text.ts";
 import type { ArgumentSlot, HttpParameter, ValueStyle } from "../http/http-operation.ts";
 import { headerNameFault, isToken } from "../http/request-message.ts";
 import type { ListedOperation } from "./list-operations.ts";
-import { type DocumentFields, DocumentMistake, type OpenApiDocument, type Placed, shown } from "./openapi-document.ts";
+import { type DocumentFields, DocumentMistake, type OpenApiDocument, type Placed } from "./openapi-document.ts";
 import { type OperationBody, requestBodyOf } from "./operation-body.ts";
 import type { SharedSchemas } from "./shared-schemas.ts";
 

@@ -1,7 +1,8 @@
+import { shown } from "../../core/options.ts";
 import { pointerTo } from "../../lib/pointer.ts";
 import { isRecord } from "../../lib/value.ts";
 import type { ListedOperation } from "./list-operations.ts";
-import { DocumentMistake, type OpenApiDocument, type Placed, shown } from "./openapi-document.ts";
+import { DocumentMistake, type OpenApiDocument, type Placed } from "./openapi-document.ts";
 
 /** The things that decide where the operations of a document are called. */
 export interface ServerRules {

@@ -1,4 +1,5 @@
-import { decoded, isTokenLike, secretMask, withoutTokens } from "../../lib/token-shape.ts";
+import { decoded } from "../../lib/pointer.ts";
+import { isTokenLike, secretMask, withoutTokens } from "../../lib/token-shape.ts";
 import type { CheckedHttpTarget, CheckedStdioTarget, CheckedTarget } from "./parse-target.ts";
 import { canonicalUrl } from "./target-values.ts";
 

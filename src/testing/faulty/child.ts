@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import { LineReader } from "../../lib/child/child-output.ts";
+import { jsonIn } from "../../lib/value.ts";
 import type { ClientChannel } from "./client-channel.ts";
 import { ClientConversation } from "./client-conversation.ts";
 import type { FaultyState } from "./faulty-state.ts";
@@ -31,7 +32,7 @@ export class Child {
     data.on("close", () => this.end());
     const lines = new LineReader({
       maxBytes: Number.POSITIVE_INFINITY,
-      onLine: (line) => conversation.receive(parsed(line)),
+      onLine: (line) => conversation.receive(jsonIn(line)),
     });
     return (chunk) => lines.push(chunk);
   }
@@ -65,13 +66,5 @@ export function end(pid: number): void {
     process.kill(pid, "SIGKILL");
   } catch {
     // It has ended.
-  }
-}
-
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
   }
 }

@@ -1,4 +1,5 @@
 import type { Connector } from "../../core/connector.ts";
+import { jsonIn } from "../../lib/value.ts";
 import { inMemoryConnector } from "../../mcp/mcp-connector.ts";
 import type { ConnectorOptions } from "../../mcp/open-session.ts";
 import type { ServerTransport } from "../../mcp/transport/in-memory-transport.ts";
@@ -70,9 +71,6 @@ function channelOf(transport: ServerTransport): ClientChannel {
 
 /** Text that is no JSON is passed on as text. */
 function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+  const value = jsonIn(text);
+  return value === undefined ? text : value;
 }

@@ -1,4 +1,4 @@
-import { isRecord } from "../../lib/value.ts";
+import { isRecord, jsonIn } from "../../lib/value.ts";
 import { metaKeys, modernCodes, modernVersion } from "../../mcp/modern/revision.ts";
 import type { JsonRpcId, MethodOutcome } from "./client-channel.ts";
 import type { FaultyState } from "./faulty-state.ts";
@@ -87,12 +87,8 @@ export class InputQuestions {
 
 /** The answers of earlier requests of a call; undefined for a state that is none of this server. */
 export function earlierAnswers({ requestState = "{}" }: Fields): Fields | undefined {
-  try {
-    const answers: unknown = JSON.parse(String(requestState));
-    return isRecord(answers) ? answers : undefined;
-  } catch {
-    return undefined;
-  }
+  const answers = jsonIn(String(requestState));
+  return isRecord(answers) ? answers : undefined;
 }
 
 /** The description of the server that has no handshake. */

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from "node:n
 import { join } from "node:path";
 import type { StdioTarget } from "../../core/target.ts";
 import { packageRoot } from "../../lib/package.ts";
-import { isRecord } from "../../lib/value.ts";
+import { isRecord, jsonIn } from "../../lib/value.ts";
 import { Child, end } from "./child.ts";
 import type { ClientConversation, Endpoint } from "./client-conversation.ts";
 import type { FaultName, FaultOptions } from "./faults.ts";
@@ -138,10 +138,6 @@ export class StdioEndpoint implements Endpoint {
 
 /** Empty for a line of a stranger on this port. */
 function parsed(line: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(line);
-    return isRecord(value) ? value : {};
-  } catch {
-    return {};
-  }
+  const value = jsonIn(line);
+  return isRecord(value) ? value : {};
 }

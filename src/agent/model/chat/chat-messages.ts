@@ -8,6 +8,7 @@ import {
   type SharedV4ProviderOptions,
   UnsupportedFunctionalityError,
 } from "@ai-sdk/provider";
+import { jsonIn } from "../../../lib/value.ts";
 import { resultText } from "../provider-quirks.ts";
 import type { Fields } from "../wire/wire-fields.ts";
 
@@ -116,12 +117,7 @@ function callOf({ toolCallId, toolName, input, ...part }: LanguageModelV4ToolCal
 /** A text that is JSON already is sent as it is. */
 function argumentText(input: unknown): string {
   if (typeof input !== "string") return JSON.stringify(input ?? {});
-  try {
-    JSON.parse(input);
-    return input;
-  } catch {
-    return JSON.stringify(input);
-  }
+  return jsonIn(input) === undefined ? JSON.stringify(input) : input;
 }
 
 function resultMessage(part: LanguageModelV4ToolResultPart): Fields {
