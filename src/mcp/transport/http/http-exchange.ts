@@ -159,7 +159,7 @@ export class HttpAnswer {
     const { maxMessageBytes } = this.#limits;
     // Most bodies come in one piece, which needs no decoder of its own.
     let only: Uint8Array | undefined;
-    let decoder: TextDecoder | undefined;
+    let decoder: InstanceType<typeof TextDecoder> | undefined;
     let left = maxMessageBytes;
     try {
       await this.#response.read((chunk) => {
