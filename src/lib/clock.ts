@@ -22,28 +22,41 @@ const { timeOrigin } = performance;
 /** The machine's clock. */
 export const systemClock: Clock = {
   now: () => timeOrigin + performance.now(),
-  setTimer(callback, delayMs) {
-    let timeout: NodeJS.Timeout;
-    let keeps = false;
-    const apply = () => {
-      if (keeps) timeout.ref();
-      else timeout.unref();
-    };
-    const set = (leftMs: number) => {
-      timeout =
-        leftMs > maxDelayMs ? setTimeout(() => set(leftMs - maxDelayMs), maxDelayMs) : setTimeout(callback, leftMs);
-      apply();
-    };
-    set(delayMs);
-    return {
-      cancel: () => clearTimeout(timeout),
-      keepAlive: (keep) => {
-        keeps = keep;
-        apply();
-      },
-    };
-  },
+  setTimer: (callback, delayMs) => new SystemTimer(callback, delayMs),
 };
+
+// A class, for every call sets timers: functions of their own for each would cost more than the timer.
+class SystemTimer implements Timer {
+  #timeout: NodeJS.Timeout;
+  #keeps = false;
+
+  constructor(callback: () => void, delayMs: number) {
+    this.#timeout = this.#started(callback, delayMs);
+    this.#timeout.unref();
+  }
+
+  cancel(): void {
+    clearTimeout(this.#timeout);
+  }
+
+  keepAlive(keep: boolean): void {
+    this.#keeps = keep;
+    this.#apply();
+  }
+
+  #started(callback: () => void, leftMs: number): NodeJS.Timeout {
+    if (leftMs <= maxDelayMs) return setTimeout(callback, leftMs);
+    return setTimeout(() => {
+      this.#timeout = this.#started(callback, leftMs - maxDelayMs);
+      this.#apply();
+    }, maxDelayMs);
+  }
+
+  #apply(): void {
+    if (this.#keeps) this.#timeout.ref();
+    else this.#timeout.unref();
+  }
+}
 
 /** Keeps the process alive until the returned function is called: for a wait that nothing else may be seen to end. */
 export function keepProcessAlive(clock: Clock): () => void {

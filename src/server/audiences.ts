@@ -15,19 +15,23 @@ export type ServedChange =
   | { readonly kinds: readonly Kind[]; readonly ref?: undefined }
   | { readonly ref: string; readonly kinds?: undefined };
 
+/** The events that change what sessions see. */
+const followed = ["toolListChanged", "promptListChanged", "resourceListChanged", "resourceUpdated"] as const;
+
 /** Sessions that see the same: those of one principal with one selection. They share lists and one listener. */
 export class Audience {
   readonly host: Host;
   readonly catalog: ServedCatalog;
   readonly #listeners = new Set<(change: ServedChange) => void>();
   readonly #principal: string | undefined;
-  readonly #unlisten: () => void;
+  readonly #unlisten: readonly (() => void)[];
 
   constructor(host: Host, principal: string | undefined, options: ReadServeOptions) {
     this.host = host;
     this.#principal = principal;
     this.catalog = new ServedCatalog(host, { id: randomUUID(), principal }, options);
-    this.#unlisten = host.on("*", (event) => this.#received(event));
+    // Those of calls are not made while they have no listener, and each audience would be one.
+    this.#unlisten = followed.map((type) => host.on(type, (event) => this.#received(event)));
   }
 
   get isIdle(): boolean {
@@ -41,7 +45,7 @@ export class Audience {
   }
 
   end(): void {
-    this.#unlisten();
+    for (const unlisten of this.#unlisten) unlisten();
     this.#listeners.clear();
   }
 

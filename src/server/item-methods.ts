@@ -49,9 +49,10 @@ async function callTool(request: ItemRequest): Promise<Fields> {
   const name = textIn(params, "name");
   const { arguments: input = {} } = params;
   if (!isRecord(input)) throw invalidParams("Invalid params: arguments must be an object.");
-  const discovery = await catalog.discovery();
+  const searching = catalog.discovery();
+  if (searching === undefined) return callNamed(request, name, input);
   const call = (wanted: string, given: Fields, missing?: () => Fields) => callNamed(request, wanted, given, missing);
-  return (await discovery?.answer(name, input, { signal, call })) ?? callNamed(request, name, input);
+  return (await (await searching).answer(name, input, { signal, call })) ?? callNamed(request, name, input);
 }
 
 /** @param missing - the result where there is no such tool. Default: the error of the protocol */
@@ -144,7 +145,7 @@ async function complete(request: ItemRequest): Promise<Fields> {
 }
 
 function optionsOf({ session, signal, meta, onProgress }: ItemRequest): CallOptions {
-  return { session, signal, ...present({ meta, onProgress }) };
+  return { session, signal, ...(meta !== undefined && { meta }), ...(onProgress !== undefined && { onProgress }) };
 }
 
 /** A member that must be a text. @throws RpcError */

@@ -59,10 +59,9 @@ export class ServedRequest implements RequestOwner {
   constructor(id: RpcId, params: Fields, client: ClientPort) {
     this.id = id;
     this.#client = client;
-    const meta = isRecord(params._meta) ? params._meta : {};
-    const passed = Object.entries(meta).filter(([name]) => !hopFields.has(name));
-    this.meta = passed.length === 0 ? undefined : Object.fromEntries(passed);
-    const { progressToken } = meta;
+    const meta = isRecord(params._meta) ? params._meta : undefined;
+    this.meta = meta && passedOn(meta);
+    const progressToken = meta?.progressToken;
     this.onProgress =
       typeof progressToken === "string" || typeof progressToken === "number"
         ? (progress) => client.notify("notifications/progress", { progressToken, ...present({ ...progress }) }, this)
@@ -73,9 +72,12 @@ export class ServedRequest implements RequestOwner {
   #makeSession(): Session {
     const { sessionId: id, principal, facts, canAsk } = this.#client;
     const { elicitation, sampling, roots } = (canAsk && facts?.capabilities) || {};
+    const clientInfo = facts?.clientInfo;
     return {
       id,
-      ...present({ principal, clientInfo: facts?.clientInfo, capabilities: facts?.capabilities }),
+      ...(principal !== undefined && { principal }),
+      ...(clientInfo !== undefined && { clientInfo }),
+      ...(facts !== undefined && { capabilities: facts.capabilities }),
       log: (entry) => this.#client.log(entry, this),
       ...(isRecord(elicitation) && { elicit: (request, { signal }) => this.#elicit(request, elicitation, signal) }),
       ...(isRecord(sampling) && { sample: (request, { signal }) => this.#sample(request, signal) }),
@@ -116,6 +118,12 @@ export class ServedRequest implements RequestOwner {
       throw new ToolkitError("NO_DELEGATE", message, { operation: "sample" }, { cause: error });
     }
   }
+}
+
+/** The part of `_meta` that is for the next server too; undefined for none. */
+function passedOn(meta: Fields): Fields | undefined {
+  const passed = Object.entries(meta).filter(([name]) => !hopFields.has(name));
+  return passed.length === 0 ? undefined : Object.fromEntries(passed);
 }
 
 /** The parameters of `elicitation/create`; undefined where the client cannot show what is asked. */

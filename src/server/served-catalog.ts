@@ -89,8 +89,11 @@ export class ServedCatalog {
   }
 
   /** The search among the tools; undefined where they are listed. */
-  async discovery(): Promise<ToolDiscovery | undefined> {
-    if (!this.#isSearched) return undefined;
+  discovery(): Promise<ToolDiscovery> | undefined {
+    return this.#isSearched ? this.#discovery() : undefined;
+  }
+
+  async #discovery(): Promise<ToolDiscovery> {
     const list = await this.#list("tool");
     let discovery = this.#discoveries.get(list);
     if (discovery === undefined) {

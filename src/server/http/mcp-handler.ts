@@ -197,7 +197,8 @@ class HttpEndpoint {
     if (!this.#options.sessions) return this.#once(exchange, messages, caller);
     if (!isHandshake) {
       const sessionId = sessionIdOf(exchange);
-      if (await replicas?.forward({ exchange, sessionId, principal, cors, body, messages })) return;
+      const forwarded = replicas?.forward({ exchange, sessionId, principal, cors, body, messages });
+      if (forwarded !== undefined && (await forwarded)) return;
       const { channel } = this.#registry.find(sessionId, principal);
       if (!channel.post(messages, exchange, takesEvents)) exchange.reply(202, cors);
       return;

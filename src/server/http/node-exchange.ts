@@ -55,6 +55,8 @@ export class NodeExchange implements ServedExchange {
     const { body } = request as { readonly body?: unknown };
     if (body !== undefined) return Promise.resolve(typeof body === "string" ? body : JSON.stringify(body));
     if (Number(this.header("content-length") ?? 0) > maxBytes) return Promise.reject(tooLarge(maxBytes));
+    const whole = bodyOf(request);
+    if (whole !== undefined) return Promise.resolve(whole.toString("utf8"));
     return new Promise((resolve, reject) => {
       const chunks: Buffer[] = [];
       let size = 0;
@@ -115,4 +117,15 @@ export class NodeExchange implements ServedExchange {
     if (response.destroyed && !response.writableFinished) listener();
     else response.once("close", () => !response.writableFinished && listener());
   }
+}
+
+/** The body of a request that is here already, as most are by now. Undefined where it is to be awaited, or another reads it. */
+function bodyOf(request: IncomingMessage): Buffer | undefined {
+  const { readableLength, readableFlowing, readableEncoding } = request;
+  if (readableLength === 0 || readableFlowing !== null || readableEncoding !== null) return undefined;
+  if (request.headers["content-length"] !== String(readableLength)) return undefined;
+  const body: Buffer | null = request.read();
+  // The end of the request is still to be read.
+  request.resume();
+  return body ?? undefined;
 }

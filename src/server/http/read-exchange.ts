@@ -13,6 +13,7 @@ export interface PostedMessages {
 
 /** The most messages of one body: the revision of March 2025 has batches. */
 const maxBatch = 100;
+const usualAccept = "application/json, text/event-stream";
 
 /** Reads a POST. @throws RequestRefusal; ClientGone */
 export async function readPost(
@@ -38,7 +39,8 @@ export function sessionIdOf(exchange: ServedExchange): string {
 /** True where the client takes a type of content. */
 export function accepts(exchange: ServedExchange, type: string): boolean {
   const accept = exchange.header("accept");
-  if (accept === undefined) return true;
+  // As clients of MCP write it.
+  if (accept === undefined || accept === usualAccept) return true;
   const [family] = type.split("/");
   return accept.split(",").some((each) => {
     const [range] = each.trim().toLowerCase().split(";");

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { messageOf } from "../../core/error.ts";
+import type { MaybePromise } from "../../lib/promise.ts";
 import { OwnedWindows } from "../../lib/sliding-window.ts";
 import { loopbackHosts, type OAuthProtection, type ReadHandlerOptions, type VerifiedToken } from "./handler-options.ts";
 import { RequestRefusal, type ServedExchange } from "./http-exchange-port.ts";
@@ -77,7 +78,7 @@ export class RequestGate {
   }
 
   /** The principal of a request; undefined where no credentials are asked for. @throws RequestRefusal */
-  async principalOf(exchange: ServedExchange): Promise<string | undefined> {
+  principalOf(exchange: ServedExchange): MaybePromise<string | undefined> {
     const { authenticate, tokens, oauth } = this.#options;
     if (authenticate !== undefined) return this.#custom(exchange);
     if (tokens === undefined && oauth === undefined) return undefined;
@@ -92,16 +93,18 @@ export class RequestGate {
 
   /** Counts a request. @throws RequestRefusal beyond the rate of its principal */
   spend(principal: string | undefined): void {
+    const rate = this.#rate;
+    if (rate === undefined) return;
     const now = this.#options.clock.now();
     const owner = principal ?? "";
-    const waitMs = this.#rate?.waitMs(owner, now) ?? 0;
+    const waitMs = rate.waitMs(owner, now);
     if (waitMs > 0) {
       const seconds = Math.ceil(waitMs / 1_000);
       throw new RequestRefusal(429, `Too many requests: wait ${seconds} s.`, {
         headers: { "retry-after": String(seconds) },
       });
     }
-    this.#rate?.spend(owner, now);
+    rate.spend(owner, now);
   }
 
   async #custom(exchange: ServedExchange): Promise<string> {

@@ -36,6 +36,7 @@ export const jsonType = "application/json";
 export const eventStreamType = "text/event-stream";
 const maxRedirects = 5;
 const quotedLength = 300;
+const wholeDecoder = new TextDecoder();
 
 /**
  * Sends one request and gives the head of its answer, whatever its status. Redirects are followed within the origin, where they keep
@@ -156,14 +157,28 @@ export class HttpAnswer {
 
   async #readText(text: { soFar: string }): Promise<void> {
     const { maxMessageBytes } = this.#limits;
-    const decoder = new TextDecoder();
+    // Most bodies come in one piece, which needs no decoder of its own.
+    let only: Uint8Array | undefined;
+    let decoder: InstanceType<typeof TextDecoder> | undefined;
     let left = maxMessageBytes;
-    await this.#response.read((chunk) => {
-      text.soFar += decoder.decode(chunk.subarray(0, left), { stream: true });
-      left -= chunk.length;
-      if (left < 0) throw messageTooLarge(maxMessageBytes, maxMessageBytes - left);
-    });
-    text.soFar += decoder.decode();
+    try {
+      await this.#response.read((chunk) => {
+        const part = left < chunk.length ? chunk.subarray(0, left) : chunk;
+        if (only === undefined) only = part;
+        else {
+          if (decoder === undefined) {
+            decoder = new TextDecoder();
+            text.soFar = decoder.decode(only, { stream: true });
+          }
+          text.soFar += decoder.decode(part, { stream: true });
+        }
+        left -= chunk.length;
+        if (left < 0) throw messageTooLarge(maxMessageBytes, maxMessageBytes - left);
+      });
+    } finally {
+      if (decoder !== undefined) text.soFar += decoder.decode();
+      else if (only !== undefined) text.soFar = wholeDecoder.decode(only);
+    }
   }
 }
 

@@ -45,6 +45,7 @@ export class StreamableHttpTransport implements Transport {
   #sessionId: string | undefined;
   #protocolVersion: string | undefined;
   #headers: Readonly<Record<string, string>> = {};
+  #postHeaders: Readonly<Record<string, string>> = {};
   #isOpen = true;
   #closing: Promise<void> | undefined;
 
@@ -155,8 +156,8 @@ export class StreamableHttpTransport implements Transport {
   async #post(message: RpcMessage, signal: AbortSignal, owner: RequestOwner | undefined): Promise<HttpAnswer | string> {
     this.#drain.sending += 1;
     try {
-      const headers = { ...this.#headers, "content-type": jsonType, accept: `${jsonType}, ${eventStreamType}` };
-      const answer = await this.#exchange({ method: "POST", headers, body: JSON.stringify(message), signal }, owner);
+      const request = { method: "POST", headers: this.#postHeaders, body: JSON.stringify(message), signal };
+      const answer = await this.#exchange(request, owner);
       if (answer.kind === "refused") return await this.#refused(answer, message.id);
       const sessionId = answer.header(sessionHeader);
       if (sessionId !== undefined && sessionId !== this.#sessionId) {
@@ -194,6 +195,8 @@ export class StreamableHttpTransport implements Transport {
       ...(this.#protocolVersion === undefined ? {} : { "mcp-protocol-version": this.#protocolVersion }),
       ...this.#endpoint.headers,
     };
+    // Once for all messages, which differ in nothing but their bodies.
+    this.#postHeaders = { ...this.#headers, "content-type": jsonType, accept: `${jsonType}, ${eventStreamType}` };
   }
 
   readonly #deliver = (text: string, request?: PostedRequest): void => {
