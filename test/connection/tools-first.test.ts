@@ -240,7 +240,7 @@ describe("tools come first", () => {
       return { open, connector: new FakeConnector({ label: "rival", lists: { tool: [], prompt: list } }) };
     };
 
-    verifies("N8", "a view waits for what may have the names it shows", async () => {
+    verifies("N10", "a view waits for what may have the names it shows", async () => {
       const { connector, open } = rival();
       bench.toolkit.addConnector(connector, { namespace: "rival" });
       await start();
@@ -254,7 +254,7 @@ describe("tools come first", () => {
       expect(await waits[1]).toMatchObject({ code: "NOT_FOUND" });
     });
 
-    verifies("C8", "a policy that allows one is asked when everything is listed", async () => {
+    verifies("N10", "a policy that allows one is asked when everything is listed", async () => {
       bench = new Bench({ policy: { allow: ["forecast", "weather.*"] } });
       const { connector, open } = rival();
       bench.toolkit.addConnector(connector, { namespace: "rival" });
@@ -265,7 +265,7 @@ describe("tools come first", () => {
       expect(await bench.toolkit.call("weather.forecast")).toBeDefined();
     });
 
-    verifies("M4", "names in rules are checked when prompts and resources are listed", async () => {
+    verifies("N10", "names in rules are checked when prompts and resources are listed", async () => {
       bench = new Bench({ policy: { block: ["brief", "bried"] } });
       const { list, open } = held(prompts);
       far.lists.prompt = list;
