@@ -222,6 +222,18 @@ describe("tools come first", () => {
     expect(far.open).toBe(0);
   });
 
+  verifies("M4", "a list that starts a lazy connector waits for all that it gives", async () => {
+    const { list, open } = held(prompts);
+    far.lists.prompt = list;
+    await start({ lazy: true });
+    expect(connection.state).toBe("idle");
+    const listing = bench.toolkit.list();
+    expect(await isSettled(listing)).toBe(false);
+    expect(connection.state).toBe("connected");
+    open();
+    expect(await listing).toMatchObject({ count: 3, failures: [] });
+  });
+
   verifies("M13", "where something is pinned all lists are compared together", async () => {
     const { list, open } = held(prompts);
     far.lists.prompt = list;
