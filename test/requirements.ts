@@ -240,7 +240,7 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "M4",
-    text: "Connectors connect in parallel at start(), at once when added later, or on first need if lazy. start() returns when each has connected or failed once, or after startTimeoutMs; a dead one does not make it throw.",
+    text: "Connectors connect in parallel at start(), at once when added later, or on first need if lazy. start() returns when each has connected or failed once, or after startTimeoutMs; a dead one does not make it throw. One is connected when its tools are listed; the other kinds are listed beside, each for itself, and what reads a kind waits for its first list as long as start() may last, a call until it is there or has failed.",
   },
   {
     id: "M5",

@@ -130,14 +130,14 @@ export class Catalog implements NameScope {
     return difference;
   }
 
-  /** Gives a namespace exactly these items of some kinds, and emits what became different. */
-  replace(namespace: Namespace, lists: ReadonlyMap<Kind, readonly Registration[]>): void {
+  /** Gives a namespace exactly these items of some kinds, and emits what became different. @param first - of lists that were waited for */
+  replace(namespace: Namespace, lists: ReadonlyMap<Kind, readonly Registration[]>, first?: true): void {
     const differences: Difference[] = [];
     for (const [kind, registrations] of lists) {
       differences.push(namespace.replace(kind, registrations));
       this.#remember(namespace, registrations);
     }
-    this.#announce(namespace, differences);
+    this.#announce(namespace, differences, first);
   }
 
   /** The entry that an owner has of a registered item, by identity. */
@@ -290,11 +290,9 @@ export class Catalog implements NameScope {
     this.#scopes = new WeakMap();
   }
 
-  #announce(namespace: Namespace, differences: readonly Difference[]): void {
-    const { name, connection, principal } = namespace;
-    for (const [type, entries] of changedLists(differences)) {
-      if (!this.#options.hasListeners(type)) continue;
-      this.#options.emit(listChangedEvent(type, { namespace: name, ...present({ connection, principal }) }, entries));
-    }
+  #announce({ name, connection, principal }: Namespace, differences: readonly Difference[], first?: true): void {
+    const of = { namespace: name, ...present({ connection, principal, first }) };
+    for (const [type, entries] of changedLists(differences))
+      if (this.#options.hasListeners(type)) this.#options.emit(listChangedEvent(type, of, entries));
   }
 }

@@ -20,7 +20,7 @@ import type { HeadRequest } from "./deferred-items.ts";
 import type { ListFilter } from "./list-selection.ts";
 import type { Namespace } from "./namespace.ts";
 import { unreached } from "./not-found.ts";
-import type { Patience, Unsettled } from "./search.ts";
+import { type Patience, settlingOf, type Unsettled } from "./search.ts";
 import type { Visibility } from "./visibility.ts";
 
 /** The toolkit of a directory, as far as it may be closed. */
@@ -244,18 +244,16 @@ export class Directory {
     signal: AbortSignal | undefined,
     except?: Namespace,
   ): Promise<void> {
+    const wanted = { kinds };
     const waits: Promise<void>[] = [];
     for (const namespace of this.#catalog.namespaces(owner, namespaces)) {
-      // One that is connecting is not waited for: it delays no list, and is among the failures until it is there.
-      const { connection } = namespace;
-      const isConnected = connection?.state === "connected";
-      if (namespace === except || (connection !== undefined && connection.state !== "idle" && !isConnected)) continue;
-      const settling = namespace.settling(true, isConnected ? { kinds } : undefined);
+      const settling = namespace === except ? undefined : settlingOf(namespace, wanted);
       if (settling !== undefined) waits.push(settling);
     }
     if (waits.length > 0) await abortable(Promise.all(waits), signal);
-    await abortable(Promise.resolve(this.#deciding(owner)), signal);
-    this.#host.assertOpen();
+    const deciding = this.#deciding(owner);
+    if (deciding !== undefined) await abortable(deciding, signal);
+    if (waits.length > 0 || deciding !== undefined) this.#host.assertOpen();
   }
 }
 

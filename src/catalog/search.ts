@@ -77,6 +77,16 @@ export function listedAs(
   return undefined;
 }
 
+/** Undefined where a list does not wait for a namespace; else resolves when it has what is wanted, or is known not to. */
+export function settlingOf(namespace: Namespace, wanted: WantedItem): Promise<void> | undefined {
+  const { connection } = namespace;
+  if (connection === undefined) return namespace.settling(true);
+  if (connection.state === "connected") return namespace.settling(false, wanted);
+  // One that is connecting is not waited for: it delays no list, and is among the failures until it is there.
+  if (connection.state !== "idle") return undefined;
+  return namespace.settling(true)?.then(() => settlingOf(namespace, wanted));
+}
+
 /** The first namespace whose server is connected and still lists what may have a key: it may be one that does not look like a URI. */
 function listing(wanted: WantedItem, { scope, patience }: Searched): Unsettled | undefined {
   const isListing = (each: Namespace) => each.connection?.state === "connected" && isAwaited(each, patience, wanted);

@@ -117,7 +117,7 @@ export class Connectors implements ConnectionOwner {
     throw new ToolkitError("NOT_FOUND", `There is no connector "${name}". ${known}.`, { key: name, suggestions });
   }
 
-  /** Starts all that are not lazy; resolves when each has connected or failed once, or took longer than `startTimeoutMs`. */
+  /** Starts all that are not lazy; resolves when each has its tools or failed once, or took longer than `startTimeoutMs`. */
   async start(): Promise<void> {
     this.#started = true;
     const eager = this.connections.filter((connection) => !this.#lazy.has(connection));

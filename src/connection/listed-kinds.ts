@@ -67,6 +67,11 @@ export class ListedKinds {
     return [...of].filter((kind) => !this.#listed.has(kind));
   }
 
+  /** True for a kind that the current generation still has to list, and none before it did. */
+  isAwaited(kind: Kind): boolean {
+    return this.#awaited.has(kind) && !this.#listed.has(kind);
+  }
+
   /** Undefined where the current generation has listed all; else resolves when it has, or has ended. */
   get whole(): Promise<void> | undefined {
     return this.#awaited.size === 0 ? undefined : this.#allOf(kinds);
@@ -86,7 +91,7 @@ export class ListedKinds {
     if (this.#awaited.size === 0) return undefined;
     // A template may make the resource of a URI.
     const mayBe = key !== undefined && given.includes("resource") ? [...given, "template" as const] : given;
-    const missing = this.missing(mayBe).filter((kind) => this.#awaited.has(kind));
+    const missing = mayBe.filter((kind) => this.isAwaited(kind));
     const end = missing.length === 0 ? undefined : limit.pending;
     return end && Promise.race([end, this.#allOf(missing)]);
   }

@@ -149,12 +149,13 @@ export class RemoteCatalog {
   apply(lists: RemoteLists): void {
     if (this.#host.contract !== undefined) for (const [kind, list] of lists) this.#lists.set(kind, list);
     this.#host.namespace.setStale(false, lists.keys());
+    const isFirst = [...lists.keys()].every((kind) => this.#host.listed.isAwaited(kind));
     this.#host.listed.add(lists.keys());
-    this.#replace(lists);
+    this.#replace(lists, isFirst ? true : undefined);
     this.#host.contract?.report();
   }
 
-  #replace(lists: RemoteLists): void {
+  #replace(lists: RemoteLists, first?: true): void {
     const registrations = new Map<Kind, readonly Registration[]>();
     for (const kind of kinds) {
       const list = lists.get(kind);
@@ -167,7 +168,7 @@ export class RemoteCatalog {
       registrations.set(kind, this.#registrations(kind, list));
       this.#note(kind, list.cutAt === undefined ? undefined : listCut(this.#host.link.label, kind, list.cutAt), true);
     }
-    this.#host.catalog.replace(this.#host.namespace, registrations);
+    this.#host.catalog.replace(this.#host.namespace, registrations, first);
     this.#checkAllow();
   }
 

@@ -150,7 +150,7 @@ export class SupervisedConnection extends ConnectionView implements Connection {
       memory: this.#host.memory,
       listed,
       starting: () => this.#owner.starting,
-      // What is pinned is compared as a whole, and rules with bare names depend on everything that may have these.
+      // Pins compare a server as a whole, and rules with bare names depend on everything that may have these.
       needsAllLists: () => contract !== undefined || this.#host.hasBareRules(),
       catalog: new RemoteCatalog({ catalog, namespace, link, clock, log, allow: options.allow, contract, listed }),
       serverRequests: new ServerRequests({

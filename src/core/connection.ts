@@ -36,7 +36,7 @@ export interface Connection {
   readonly server: ServerInfo | undefined;
   /** Protocol version of the last handshake. */
   readonly protocolVersion: string | undefined;
-  /** Number of known items of each kind. */
+  /** Number of known items of each kind. While a kind is listed for the first time after the tools, `warnings` says so. */
   readonly counts: Readonly<Record<Kind, number>>;
   /** The reason the last attempt or connection ended. */
   readonly lastError: Error | undefined;
@@ -54,10 +54,10 @@ export interface Connection {
   readonly stderr: string | undefined;
   /** Problems that affect nothing else, such as a schema that cannot be compiled or a list cut at its limit. */
   readonly warnings: readonly string[];
-  /** Its items: those it has, or had last. */
+  /** Its items: those it has, or had last. It waits for nothing: `ready` before it, or ask `list` of the toolkit. */
   list<K extends Kind>(kind: K): readonly Entry<K>[];
   /**
-   * Resolves when it is connected and its lists are read; starts it where it is idle.
+   * Resolves when it is connected and all of its lists are read, or could not be; starts it where it is idle.
    *
    * @throws ToolkitError `UNAVAILABLE` when it stopped for good, `CLOSED` when it was closed; the signal's reason when it aborts
    */

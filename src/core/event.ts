@@ -14,6 +14,8 @@ export interface ListChange {
   readonly connection?: Connection | undefined;
   /** The owner of the items in the namespace `user`; undefined for those of no principal. */
   readonly principal?: string | undefined;
+  /** Set for the first list of a kind that came after the tools of its server: lists and lookups of the kind waited for it. */
+  readonly first?: true | undefined;
   readonly added: readonly string[];
   readonly removed: readonly string[];
   /** Still there under the same ref, with another fingerprint. */
@@ -180,7 +182,7 @@ const changedEntries = new WeakMap<ToolkitEvent, ChangedEntries>();
 /** The event of a change, which keeps its entries for those in the library that must know more than refs. */
 export function listChangedEvent(
   type: ListEventType,
-  of: Pick<ListChange, "namespace" | "connection" | "principal">,
+  of: Pick<ListChange, "namespace" | "connection" | "principal" | "first">,
   entries: ChangedEntries,
 ): ToolkitEvent {
   const refs = (list: readonly Named[]) => list.map(({ ref }) => ref);

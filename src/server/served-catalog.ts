@@ -46,6 +46,8 @@ export class ServedCatalog {
   readonly #session: Session;
   readonly #options: ServedCatalogOptions;
   readonly #lists = new Map<Kind, Promise<ServedList<Kind>>>();
+  /** The kinds of which entries were taken from the host. */
+  readonly #taken = new Set<Kind>();
   /** Names of which it was logged that another item has them. */
   readonly #hidden = new Set<string>();
   /** Of each list of tools that was searched. */
@@ -59,9 +61,12 @@ export class ServedCatalog {
   }
 
   /** Makes lists anew that an event changes, and gives the kinds of those that clients see changed. */
-  changed({ type }: ToolkitEvent): readonly Kind[] {
-    const kinds = changedKinds[type] ?? [];
-    const all = kinds.includes("prompt") && this.#options.promptsAsTools ? (["tool", ...kinds] as const) : kinds;
+  changed(event: ToolkitEvent): readonly Kind[] {
+    // The first list of a kind, which lists wait for, changes none that was not made without it.
+    const isSeen = (kind: Kind) => !("first" in event && event.first === true) || this.#taken.has(kind);
+    const kinds = changedKinds[event.type] ?? [];
+    const served = kinds.includes("prompt") && this.#options.promptsAsTools ? (["tool", ...kinds] as const) : kinds;
+    const all = served.filter(isSeen);
     for (const kind of all) this.#lists.delete(kind);
     return this.#isSearched ? all.filter((kind) => kind !== "tool") : all;
   }
@@ -121,6 +126,7 @@ export class ServedCatalog {
   async #make(kind: Kind): Promise<ServedList<Kind>> {
     const kinds: readonly Kind[] = kind === "tool" && this.#options.promptsAsTools ? ["tool", "prompt"] : [kind];
     const { entries } = await this.#host.list({ kind: kinds, session: this.#session });
+    this.#taken.add(kind);
     const byName = await this.#named(kind, entries);
     const names = [...byName.keys()].sort();
     const forms = names.map((name) => formOf(kind, byName.get(name) as Entry, name));

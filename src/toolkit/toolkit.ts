@@ -169,8 +169,8 @@ export class Toolkit implements Host, AsyncDisposable {
   }
 
   /**
-   * Connects every connector that is not lazy and reads every source. Resolves when each has succeeded or failed once, or after
-   * `startTimeoutMs`: a server that is down makes nothing fail, and so does a store.
+   * Connects every connector that is not lazy and reads every source. Resolves when each has its tools or failed once, or after
+   * `startTimeoutMs`: a server that is down makes nothing fail, and so does a store. What reads another kind waits for its first list.
    */
   start(): Promise<void> {
     return this.#lifecycle.start();

@@ -5,6 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { server } from "../support/hand-server.ts";
 import { verifies } from "../support/verifies.ts";
 import { commandArgs, commandFolder, handCommand, handConfig } from "./support.ts";
 
@@ -63,6 +64,33 @@ describe("a folder with a configuration", () => {
       expect([partly.code, partly.stderr]).toEqual([2, expect.stringMatching(/\/times must be integer/)]);
       const failed = await folder.run(["call", "fail", "--json"]);
       expect([failed.stdout, JSON.parse(failed.stderr).error.code]).toEqual(["", "TOOL_FAILED"]);
+    },
+    limitMs,
+  );
+
+  verifies(
+    "X1",
+    "is shown with the prompts that its server lists late",
+    async () => {
+      const late = server(
+        `const prompts = [{ name: "brief" }];
+        if (m.method === "tools/list") send({ id: m.id, result: { tools: [] } });
+        if (m.method === "prompts/list") setTimeout(() => send({ id: m.id, result: { prompts } }), 500);`,
+        undefined,
+        "{ tools: {}, prompts: {} }",
+      );
+      const config = { connectors: { late: { command: process.execPath, args: ["-e", late] } } };
+      await folder.write("toolweave.yaml", JSON.stringify(config));
+      const [status, listed, explained] = await Promise.all([
+        folder.run(["status", "--json"]),
+        folder.run(["list"]),
+        folder.run(["explain", "brief"]),
+      ]);
+      expect(JSON.parse(status.stdout)).toEqual([
+        expect.objectContaining({ counts: { tool: 0, prompt: 1, resource: 0, template: 0 }, warnings: [] }),
+      ]);
+      expect(listed.stdout).toContain("late.brief");
+      expect(explained.stdout).toContain("prompt late.brief");
     },
     limitMs,
   );

@@ -222,6 +222,18 @@ describe("tools come first", () => {
     expect(far.open).toBe(0);
   });
 
+  verifies("M4", "a list that starts a lazy connector waits for all that it gives", async () => {
+    const { list, open } = held(prompts);
+    far.lists.prompt = list;
+    await start({ lazy: true });
+    expect(connection.state).toBe("idle");
+    const listing = bench.toolkit.list();
+    expect(await isSettled(listing)).toBe(false);
+    expect(connection.state).toBe("connected");
+    open();
+    expect(await listing).toMatchObject({ count: 3, failures: [] });
+  });
+
   verifies("M13", "where something is pinned all lists are compared together", async () => {
     const { list, open } = held(prompts);
     far.lists.prompt = list;
@@ -240,7 +252,7 @@ describe("tools come first", () => {
       return { open, connector: new FakeConnector({ label: "rival", lists: { tool: [], prompt: list } }) };
     };
 
-    verifies("N8", "a view waits for what may have the names it shows", async () => {
+    verifies("N10", "a view waits for what may have the names it shows", async () => {
       const { connector, open } = rival();
       bench.toolkit.addConnector(connector, { namespace: "rival" });
       await start();
@@ -254,7 +266,7 @@ describe("tools come first", () => {
       expect(await waits[1]).toMatchObject({ code: "NOT_FOUND" });
     });
 
-    verifies("C8", "a policy that allows one is asked when everything is listed", async () => {
+    verifies("N10", "a policy that allows one is asked when everything is listed", async () => {
       bench = new Bench({ policy: { allow: ["forecast", "weather.*"] } });
       const { connector, open } = rival();
       bench.toolkit.addConnector(connector, { namespace: "rival" });
@@ -265,7 +277,7 @@ describe("tools come first", () => {
       expect(await bench.toolkit.call("weather.forecast")).toBeDefined();
     });
 
-    verifies("M4", "names in rules are checked when prompts and resources are listed", async () => {
+    verifies("N10", "names in rules are checked when prompts and resources are listed", async () => {
       bench = new Bench({ policy: { block: ["brief", "bried"] } });
       const { list, open } = held(prompts);
       far.lists.prompt = list;

@@ -2,6 +2,7 @@ import { describe, expect } from "vitest";
 import { Toolkit } from "../../src/index.ts";
 import { faultyServer, virtualClock } from "../../src/testing/index.ts";
 import { until } from "../support/until.ts";
+import { FakeConnector } from "../support/fake-connector.ts";
 import { verifies } from "../support/verifies.ts";
 import { serveOverHttp } from "./fixture/client.ts";
 
@@ -52,6 +53,32 @@ describe("a change of the lists of an upstream server", () => {
       expect(ben.received).toEqual([]);
     },
   );
+
+  verifies(["V1", "M6"], "is none where it is the first one, unless a client has a list without it", async () => {
+    const gate = Promise.withResolvers<void>();
+    const prompt = async () => {
+      await gate.promise;
+      return { items: [{ name: "brief" }], warnings: [] };
+    };
+    await using toolkit = new Toolkit();
+    const connection = toolkit.addConnector(new FakeConnector({ lists: { tool: [], prompt } }), { namespace: "up" });
+    await toolkit.start();
+    await using endpoint = await serveOverHttp(toolkit, { tokens });
+    const ada = await endpoint.connect({ authorization: `Bearer ${tokens.ada}` });
+    const ben = await endpoint.connect({ authorization: `Bearer ${tokens.ben}` });
+    const listing = ada.client.listPrompts();
+    await ada.client.ping();
+    gate.resolve();
+    expect((await listing).prompts.map(({ name }) => name)).toEqual(["up__brief"]);
+    await connection.ready();
+    // One of a server that was not connected when they were listed is a change.
+    const other = new FakeConnector({ label: "other", lists: { tool: [], prompt: [{ name: "more" }] } });
+    toolkit.addConnector(other, { namespace: "other" });
+    await until(() => ada.received.length > 0);
+    await Promise.all([ada.client.ping(), ben.client.ping()]);
+    expect(ada.received.map(({ method }) => method)).toEqual(["notifications/prompts/list_changed"]);
+    expect(ben.received).toEqual([]);
+  });
 
   verifies(["V1", "M10"], "of a resource that clients subscribed to reaches these alone", async () => {
     await using server = faultyServer();
