@@ -137,11 +137,20 @@ const fields: JobType<StoredRun, RunEnd>["fields"] = {
   pieces: optional(having<PiecesOfRun>({ id: isText, count: isNumber })),
 };
 
-/** The steps that wait. */
+/** The approvals that its steps wait for. */
 export function waitsOf({ steps }: Pick<StoredRun, "steps">): WorkflowRun["waitsFor"] {
-  return Object.entries(steps).flatMap(([step, { state, approval: id, expiresAt }]) =>
-    state === "waiting" && id !== undefined ? [{ step, id, expiresAt }] : [],
+  return waitingSteps(steps).flatMap(([step, { approval: id, waitsFor = [], expiresAt }]) =>
+    id === undefined ? waitsFor.map((wait) => ({ step, ...wait })) : [{ step, id, expiresAt }],
   );
+}
+
+/** The runs of prompts that it waits for. */
+export function awaitedPrompts({ steps }: Pick<StoredRun, "steps">): readonly string[] {
+  return waitingSteps(steps).flatMap(([, { prompt = [] }]) => prompt);
+}
+
+function waitingSteps(steps: StepRecords) {
+  return Object.entries(steps).filter(([, { state }]) => state === "waiting");
 }
 
 /** A run for its reader. */

@@ -149,7 +149,7 @@ export class WorkflowRuns {
 
   /** Runs what is claimed until it ends or waits. */
   async #work(claim: RunClaim, context: CallContext, isCalled: boolean): Promise<unknown> {
-    const { closing, approvals } = this.#toolkit;
+    const { closing } = this.#toolkit;
     const { id, ref, workflow, input, spentMs } = claim.job;
     const journal = new ClaimedJournal(claim, closing, this.#pieces);
     const cancel = new AbortController();
@@ -158,7 +158,7 @@ export class WorkflowRuns {
     const beganAt = this.#clock.now();
     const sofar = () => ({ steps: journal.records, spentMs: spentMs + Math.ceil(this.#clock.now() - beganAt) });
     const { maxResultBytes, maxRunBytes } = this.#limits;
-    const parts = { context, journal, approvals, signal, clock: this.#clock, isSecret: this.#isSecret };
+    const parts = { context, journal, served: this.#toolkit, signal, clock: this.#clock, isSecret: this.#isSecret };
     try {
       const result = await runWorkflow({ ...parts, workflow, ref, input, spentMs, maxResultBytes, maxRunBytes });
       await this.#end(claim, { status: "succeeded", ...sofar(), result }, undefined, isCalled);
