@@ -4,7 +4,7 @@ import type { ServedToolkit } from "../core/served-toolkit.ts";
 import { pause } from "../lib/backoff.ts";
 import type { Clock } from "../lib/clock.ts";
 import { contentOf } from "./step-result.ts";
-import { awaitedPrompts, type RunEnd, type StoredRun, waitsOf } from "./stored-run.ts";
+import { awaitedPrompts, type RunEnd, runCancelled, type StoredRun, waitsOf } from "./stored-run.ts";
 
 /** So often, and so far apart, an answer is delivered to a caller that has only begun to wait. */
 const deliveries = 10;
@@ -76,9 +76,9 @@ export class RunApprovals {
       });
     }
     if (caller === undefined) return;
-    const cancelled = () => new ToolkitError("CLOSED", `The run of ${ref} was cancelled.`, { what: "run" });
     const isDone = end.status === "succeeded";
-    await this.#deliver(caller, isDone ? { result: contentOf("result", end.result) } : { error: error ?? cancelled() });
+    const failure = () => error ?? runCancelled({ id: run, ref });
+    await this.#deliver(caller, isDone ? { result: contentOf("result", end.result) } : { error: failure() });
   }
 
   async #deliver(id: string, completion: Completion): Promise<void> {

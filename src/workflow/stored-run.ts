@@ -178,6 +178,11 @@ export function runConflict({ id, ref }: StoredRun, why: string): ToolkitError<"
   return new ToolkitError("CONFLICT", `The run "${id}" of ${ref} was not cancelled: ${why}.`, { key: id, owners: [] });
 }
 
+/** The error of a run that was cancelled: each caller gets one of its own. */
+export function runCancelled({ id, ref }: Pick<StoredRun, "id" | "ref">): ToolkitError<"CLOSED"> {
+  return new ToolkitError("CLOSED", `The run "${id}" of ${ref} was cancelled.`, { what: "run" }, { ref });
+}
+
 function lostRun({ id, ref }: StoredRun): ToolkitError<"OUTCOME_UNKNOWN"> {
   const message = `It is not known how far the run "${id}" of ${ref} came: its process is gone, and no other could go on with it in time. See its steps.`;
   return new ToolkitError("OUTCOME_UNKNOWN", message, { namespace: ref.slice(0, ref.indexOf(".")) }, { ref });
