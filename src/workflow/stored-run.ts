@@ -156,8 +156,10 @@ function waitingSteps(steps: StepRecords) {
 /** A run for its reader. */
 export function toWorkflowRun(run: StoredRun): WorkflowRun {
   const { id, ref, status, workflow, input, steps, startedAt, settledAt: endedAt, result, error, session } = run;
+  // A run that was cancelled while it waited has steps that say so, and waits no more.
+  const waitsFor = endedAt === undefined ? waitsOf(run) : [];
   return Object.freeze({
-    ...{ id, ref, status, workflow, input, steps, waitsFor: waitsOf(run), startedAt, isLocal: run.isLocal === true },
+    ...{ id, ref, status, workflow, input, steps, waitsFor, startedAt, isLocal: run.isLocal === true },
     ...present({ endedAt, result, error, principal: session.principal }),
   });
 }
