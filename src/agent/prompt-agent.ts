@@ -7,7 +7,7 @@ import type { SampleRequest, SampleResult } from "../core/interaction.ts";
 import type { CallContext, Entry, Toolbox } from "../core/item.ts";
 import { assertOptionNames } from "../core/options.ts";
 import type { Content } from "../core/resource.ts";
-import type { ServedToolkit } from "../core/served-toolkit.ts";
+import type { ServedToolkit, SuspendedPrompt } from "../core/served-toolkit.ts";
 import type { Session } from "../core/session.ts";
 import type { Store } from "../core/store.ts";
 import { withinDeadline } from "../core/within-deadline.ts";
@@ -49,6 +49,7 @@ import type { RunResults } from "./run/run-results.ts";
 import { type Conversation, conversationIn, newRunState } from "./run/run-state.ts";
 import { type EarlierConversation, inlinePrompt, type Task, taskOf, textTask } from "./run/task.ts";
 import type { WaitingTurn } from "./run/tool-turn.ts";
+import { awaitedPrompt } from "./suspend/collect-outcomes.ts";
 import { ResumeRun } from "./suspend/resume-run.ts";
 import { pendingRun, suspendedRun } from "./suspend/suspended-run.ts";
 import { Suspensions } from "./suspend/suspensions.ts";
@@ -148,6 +149,12 @@ class PromptAgent implements Agent {
   async resume(id: string, options: ResumeOptions = {}): Promise<Content> {
     assertOptionNames(options, resumeNames, "of resume");
     return new ResumeRun(this.#suspensions, this.#run.bind(this)).resume(id, options);
+  }
+
+  async suspendedPrompt(id: string): Promise<SuspendedPrompt | undefined> {
+    const found = await this.#suspensions.kept(id);
+    const runs = new ResumeRun(this.#suspensions, this.#run.bind(this));
+    return found && awaitedPrompt(found, this.#suspensions, runs.resume.bind(runs));
   }
 
   async suspended(options: Pick<RunOptions, "session"> = {}): Promise<readonly WaitingRun[]> {

@@ -5,10 +5,12 @@ import { ToolkitError, toError } from "../core/error.ts";
 import { errorToJson } from "../core/error-json.ts";
 import { withFileLock } from "../lib/file-lock.ts";
 import type { Toolkit } from "../toolkit/toolkit.ts";
+import type { Workflows } from "../workflow/workflows.ts";
 import { statusEvents, statusOf } from "./connection-status.ts";
 import { isAnswered } from "./control-client.ts";
 import { type ControlRequest, controlPath, controlRequest, controlVersion, maxRequestBytes } from "./control-socket.ts";
 import { errorText } from "./exit-code.ts";
+import { runAfter, runsOf } from "./run-requests.ts";
 
 /** So long a client may take to send its request. */
 const requestMs = 10_000;
@@ -17,7 +19,7 @@ const maxClients = 32;
 const maxWaiting = 1_048_576;
 
 /**
- * Answers other commands of this user and configuration: the state of the servers, and approvals.
+ * Answers other commands of this user and configuration: the state of the servers, approvals, and runs of workflows.
  *
  * @returns undefined where another service of the configuration does so already, or there is no place for a socket
  */
@@ -25,6 +27,7 @@ export async function openControl(
   toolkit: Toolkit,
   config: string,
   env: NodeJS.ProcessEnv,
+  flows: () => Workflows | undefined,
 ): Promise<AsyncDisposable | undefined> {
   const path = await controlPath(config, env);
   if (path === undefined) return undefined;
@@ -34,7 +37,7 @@ export async function openControl(
     socket.on("close", () => clients.delete(socket));
     // A client that is gone is no concern of the service.
     socket.on("error", () => socket.destroy());
-    void answer(socket, toolkit);
+    void answer(socket, { toolkit, flows });
   });
   server.maxConnections = maxClients;
   // An error while it begins to listen is that of `listen`; a later one ends no service.
@@ -61,7 +64,14 @@ async function listen(server: Server, path: string): Promise<boolean> {
   return true;
 }
 
-async function answer(socket: Socket, toolkit: Toolkit): Promise<void> {
+/** The parts of a service that others ask about. */
+interface Controlled {
+  readonly toolkit: Toolkit;
+  flows(): Workflows | undefined;
+}
+
+async function answer(socket: Socket, controlled: Controlled): Promise<void> {
+  const { toolkit } = controlled;
   const gone = new AbortController();
   socket.on("close", () => gone.abort(new Error("The client is gone.")));
   const send = (line: object) => {
@@ -79,16 +89,22 @@ async function answer(socket: Socket, toolkit: Toolkit): Promise<void> {
       show();
       return;
     }
-    send({ result: await resultOf(request, toolkit, gone.signal) });
+    send({ result: await resultOf(request, controlled, gone.signal) });
   } catch (thrown) {
     send({ error: ToolkitError.is(thrown) ? errorToJson(thrown) : { message: toError(thrown).message } });
   }
   socket.end();
 }
 
-async function resultOf(request: ControlRequest, toolkit: Toolkit, signal: AbortSignal): Promise<unknown> {
+async function resultOf(
+  request: ControlRequest,
+  { toolkit, flows }: Controlled,
+  signal: AbortSignal,
+): Promise<unknown> {
   if (request.method === "status") return toolkit.connections.map(statusOf);
   if (request.method === "approvals") return toolkit.approvals.list({ status: "pending" });
+  if (request.method === "workflows") return runsOf(flows(), request.status);
+  if (request.method === "workflow") return runAfter(flows(), request, signal);
   const { id, approved } = request;
   const { tool, status, error } = await toolkit.approvals.resolve(id, { approved, by: "toolweave" }, { signal });
   return { tool, status, problem: status === "failed" ? errorText(error) : undefined };

@@ -3,6 +3,7 @@ import { lstat, mkdir, realpath } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
+import { runStatuses } from "./more-commands.ts";
 
 /** The version of what is said through the socket. */
 export const controlVersion = 1;
@@ -12,10 +13,15 @@ const maxPath = 100;
 /** The longest line of a request. */
 export const maxRequestBytes = 65_536;
 
+/** The things to do with a run. */
+export const runActions = ["show", "resume", "cancel"] as const;
+
 /** A request to a running service. */
 export const controlRequest = z.discriminatedUnion("method", [
   z.object({ version: z.int(), method: z.literal("status"), watch: z.boolean().optional() }),
   z.object({ version: z.int(), method: z.literal("approvals") }),
+  z.object({ version: z.int(), method: z.literal("workflows"), status: z.enum(runStatuses).optional() }),
+  z.object({ version: z.int(), method: z.literal("workflow"), id: z.string(), action: z.enum(runActions) }),
   z.object({ version: z.int(), method: z.literal("decide"), id: z.string(), approved: z.boolean() }),
 ]);
 

@@ -3,6 +3,14 @@ import { ToolkitError } from "../core/error.ts";
 import { packageVersion } from "../lib/package.ts";
 import { visibleLines } from "../lib/visible-text.ts";
 import { errorText, exitCodeOf, exitCodes } from "./exit-code.ts";
+import {
+  addFileCommands,
+  addTypesCommand,
+  addWorkflowsCommand,
+  type CommandAction,
+  collect,
+  type On,
+} from "./more-commands.ts";
 import { Terminal } from "./terminal.ts";
 
 /** Runs a command line. @returns the exit code: see `exitCodes`. It never rejects */
@@ -41,8 +49,6 @@ const pendingHint =
   "Where the configuration has a store, `toolweave approvals` lists what waits, and `toolweave approve ID` runs it. " +
   "Without a store it is forgotten here: call again in a terminal, which asks you.";
 
-type Action = (args: readonly string[], options: Record<string, unknown>) => Promise<number>;
-
 /** The command with all of its subcommands. Their code is loaded when they run, so that the help is quick. */
 function programOf(terminal: Terminal, end: (code: number) => void, signal: AbortSignal): Command {
   const program = new Command("toolweave")
@@ -64,13 +70,14 @@ function programOf(terminal: Terminal, end: (code: number) => void, signal: Abor
     .option("-v, --verbose", "print what happens to stderr")
     .addHelpText("after", helpEnd);
   const on =
-    (action: Action) =>
+    (action: CommandAction) =>
     async (...given: readonly unknown[]): Promise<void> => {
       const command = given.at(-1) as Command;
       end(await action(command.processedArgs.flat() as string[], command.optsWithGlobals()));
     };
   addCatalogCommands(program, on, terminal, signal);
   addOperatorCommands(program, on, terminal, signal);
+  addWorkflowsCommand(program, on, terminal, signal);
   addTypesCommand(program, on, terminal, signal);
   addFileCommands(program, on, terminal, signal);
   return program;
@@ -87,8 +94,6 @@ export function helpOf(): readonly { readonly name: string; readonly text: strin
     text: command.configureHelp({ ...program.configureHelp(), helpWidth: 100 }).helpInformation(),
   }));
 }
-
-type On = (action: Action) => (...given: readonly unknown[]) => Promise<void>;
 
 const helpEnd = `
 Exit codes: 0 ok, 1 failed, 2 used wrongly, 3 not found, 4 not reached, 5 the tool reported an error.
@@ -219,73 +224,6 @@ function addOperatorCommands(program: Command, on: On, terminal: Terminal, signa
     .description("write what pinned servers offer to toolweave.lock")
     .option("--check", "compare instead, and fail where something changed")
     .action(on(async (_, options) => (await import("./commands/lock-command.ts")).lock(options, terminal, signal)));
-}
-
-function addTypesCommand(program: Command, on: On, terminal: Terminal, signal: AbortSignal): void {
-  program
-    .command("types")
-    .description("write the TypeScript types of everything that can be called")
-    .option("-o, --output <file>", "the file to write (default: print it)")
-    .option("-w, --watch", "write it again whenever something changes")
-    .action(on(async (_, options) => (await import("./commands/types-command.ts")).types(options, terminal, signal)));
-}
-
-function addFileCommands(program: Command, on: On, terminal: Terminal, signal: AbortSignal): void {
-  program
-    .command("init")
-    .description("make a working folder: a configuration, a prompt, a file for secrets to be left out of git")
-    .argument("[folder]", "default: this one")
-    .action(
-      on(async ([folder], options) => (await import("./commands/init-command.ts")).init(folder, options, terminal)),
-    );
-  program
-    .command("add")
-    .description("add a server to the configuration; its comments stay")
-    .argument("<name>", "the namespace of its tools")
-    .argument("<server...>", "a URL, or a command after --")
-    .option("--trust <trust>", "standard or untrusted")
-    .option("--allow <pattern>", "a tool, prompt or resource that may be used; may be repeated", collect)
-    .action(
-      on(async ([name = "", ...server], options) =>
-        (await import("./commands/edit-commands.ts")).add(name, server, options, terminal, signal),
-      ),
-    );
-  program
-    .command("remove")
-    .description("remove a server from the configuration")
-    .argument("<name>")
-    .action(
-      on(async ([name = ""], options) => (await import("./commands/edit-commands.ts")).remove(name, options, terminal)),
-    );
-  program
-    .command("import")
-    .description("find the servers that other clients have configured, and add them to the configuration")
-    .argument("[name...]", "only these servers")
-    .option("--from <client or file>", "only of this client, or of this file")
-    .option("--dry-run", "only show them")
-    .action(
-      on(async (names, options) =>
-        (await import("./commands/import-command.ts")).importServers(names, options, terminal),
-      ),
-    );
-  program
-    .command("completion")
-    .description("print a script that completes commands and names in a shell")
-    .argument("<shell>", "bash, zsh or fish")
-    .action(on(async ([shell = ""]) => (await import("./commands/completion-command.ts")).completion(shell, terminal)));
-  program
-    .command("complete", { hidden: true })
-    .argument("[word...]")
-    .allowUnknownOption()
-    .action(
-      on(async (words, options) =>
-        (await import("./commands/completion-command.ts")).complete(words, program, options, terminal, signal),
-      ),
-    );
-}
-
-function collect(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, value];
 }
 
 function milliseconds(text: string): number {

@@ -123,7 +123,10 @@ export async function openWorkspace(options: GlobalOptions, terminal: Terminal, 
     toolkit,
     config,
     session,
-    workflows: configured?.workflows,
+    // A configuration that is followed may have its first ones later.
+    get workflows() {
+      return configured?.workflows;
+    },
     [Symbol.asyncDispose]: async () => {
       follower?.close();
       stopReports();

@@ -4,7 +4,7 @@ import type { ToolkitEvent } from "./event.ts";
 import type { ElicitRequest, ElicitResult, SampleRequest, SampleResult } from "./interaction.ts";
 import type { CallContext, Entry } from "./item.ts";
 import type { Resource } from "./resource.ts";
-import type { ServedToolkit } from "./served-toolkit.ts";
+import type { ServedToolkit, SuspendedPrompt } from "./served-toolkit.ts";
 import type { Session } from "./session.ts";
 import type { ConnectorTarget } from "./target.ts";
 
@@ -26,6 +26,8 @@ export interface Delegate {
   onEvent?(event: ToolkitEvent): void;
   /** Executes a prompt. Of several delegates the first that gives something answers. */
   runPrompt?(prompt: Entry<"prompt">, input: unknown, context: CallContext): Promise<Resource | undefined>;
+  /** A run that this delegate keeps since its prompt ended `PENDING` with this id; undefined for one that it does not know. */
+  suspendedPrompt?(id: string): Promise<SuspendedPrompt | undefined>;
   /**
    * Asks a person what a server or a tool wants to know, where the session of the call cannot. Undefined leaves it to the next delegate;
    * where none answers it is declined.

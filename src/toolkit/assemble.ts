@@ -210,7 +210,9 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
   const builtins = new Builtins(catalog, emit);
   const add = (...items: readonly Item[]) => builtins.add(items);
   setObserved(toolkit, { observers, clock, logger, redact: options.redact ?? [] });
-  delegates.attach({ toolbox: toolkit, approvals, store, logger, hold, checkPolicy, serves, started, closing, add });
+  const suspendedPrompt = delegates.suspendedPrompt.bind(delegates);
+  const shared = { toolbox: toolkit, approvals, store, logger, hold, checkPolicy, serves, started, closing, add };
+  delegates.attach({ ...shared, suspendedPrompt });
   const made = {
     logger,
     clock,

@@ -5,7 +5,7 @@ import { ToolkitError } from "../core/error.ts";
 import type { ElicitRequest, ElicitResult, SampleRequest, SampleResult } from "../core/interaction.ts";
 import type { CallContext, Entry } from "../core/item.ts";
 import type { Resource } from "../core/resource.ts";
-import type { ServedToolkit } from "../core/served-toolkit.ts";
+import type { ServedToolkit, SuspendedPrompt } from "../core/served-toolkit.ts";
 import type { ConnectorTarget } from "../core/target.ts";
 
 /** The delegates of a toolkit, asked in the order in which they were given. */
@@ -37,6 +37,11 @@ export class Delegates {
       `The prompt ${entry.ref} cannot be called: ${why}. Give the Toolkit a delegate with runPrompt, as in new Toolkit({ delegate }), or use render() for its messages.`,
       { prompt: entry.ref },
     );
+  }
+
+  /** The run of a prompt that waits, of the delegate that keeps it. */
+  suspendedPrompt(id: string): Promise<SuspendedPrompt | undefined> {
+    return this.#first((delegate) => delegate.suspendedPrompt?.(id));
   }
 
   /** The answer of a person, where a delegate has one to ask. */

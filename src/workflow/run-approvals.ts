@@ -4,7 +4,7 @@ import type { ServedToolkit } from "../core/served-toolkit.ts";
 import { pause } from "../lib/backoff.ts";
 import type { Clock } from "../lib/clock.ts";
 import { contentOf } from "./step-result.ts";
-import { type RunEnd, type StoredRun, waitsOf } from "./stored-run.ts";
+import { awaitedPrompts, type RunEnd, runCancelled, type StoredRun, waitsOf } from "./stored-run.ts";
 
 /** So often, and so far apart, an answer is delivered to a caller that has only begun to wait. */
 const deliveries = 10;
@@ -47,7 +47,14 @@ export class RunApprovals {
 
   /** Whether something that a run waits for is settled, or its caller has given it up. */
   async hasNews(run: StoredRun): Promise<boolean> {
-    const statuses = await Promise.all(waitsOf(run).map(({ id }) => this.#statusOf(id)));
+    const { suspendedPrompt } = this.#toolkit;
+    const prompts = await Promise.all(awaitedPrompts(run).map(async (id) => (await suspendedPrompt(id))?.status));
+    // One that is forgotten waits for nothing.
+    if (prompts.some((status = "ready") => status === "ready")) return true;
+    const approvals = Object.values(run.steps).flatMap(({ state, approval = [] }) =>
+      state === "waiting" ? approval : [],
+    );
+    const statuses = await Promise.all(approvals.map((id) => this.#statusOf(id)));
     if (statuses.some((status) => status !== "pending" && status !== "running")) return true;
     return this.isGivenUp(run);
   }
@@ -62,15 +69,16 @@ export class RunApprovals {
     this.unfollow({ steps: end.steps, caller });
     const { approvals } = this.#toolkit;
     const reason = `the run "${run}" of ${ref}, which asked for it, has ended`;
+    for (const id of awaitedPrompts(end)) await (await this.#toolkit.suspendedPrompt(id))?.forget(reason);
     for (const { id } of waitsOf(end)) {
       await approvals.resolve(id, { approved: false, reason }).catch((failure) => {
         if (!ToolkitError.is(failure, "CONFLICT") && !ToolkitError.is(failure, "NOT_FOUND")) throw failure;
       });
     }
     if (caller === undefined) return;
-    const cancelled = () => new ToolkitError("CLOSED", `The run of ${ref} was cancelled.`, { what: "run" });
     const isDone = end.status === "succeeded";
-    await this.#deliver(caller, isDone ? { result: contentOf("result", end.result) } : { error: error ?? cancelled() });
+    const failure = () => error ?? runCancelled({ id: run, ref });
+    await this.#deliver(caller, isDone ? { result: contentOf("result", end.result) } : { error: failure() });
   }
 
   async #deliver(id: string, completion: Completion): Promise<void> {

@@ -52,6 +52,11 @@ export class RunPieces implements JobPieces<StoredRun> {
     if (!claim.lost.aborted) await this.discard(claim.job);
   }
 
+  /** Removes those of a run that has ended without a holder. Where that fails they go with its record. */
+  async settled({ id, settledAt, pieces }: StoredRun): Promise<void> {
+    if (settledAt !== undefined && pieces !== undefined) await this.discard({ id }).catch(() => undefined);
+  }
+
   async discard({ id }: Pick<StoredRun, "id">): Promise<void> {
     const { records, failures } = await this.#store.list({ collection, owner: id });
     const keys = [...records, ...failures].map(({ key }) => key);

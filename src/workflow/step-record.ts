@@ -1,3 +1,5 @@
+import type { SuspendedPrompt } from "../core/served-toolkit.ts";
+
 /** The state of a step in a run. A step without a record has not begun. */
 export interface StepRecord {
   /**
@@ -18,6 +20,10 @@ export interface StepRecord {
   readonly error?: unknown;
   /** The approval that it waits for, or waited for. */
   readonly approval?: string | undefined;
+  /** The run of its prompt that it waits for, or waited for, as a delegate keeps it. */
+  readonly prompt?: string | undefined;
+  /** The approvals that this one waits for. */
+  readonly waitsFor?: SuspendedPrompt["waitsFor"] | undefined;
   /** Until when that is waited for, in milliseconds since the epoch. */
   readonly expiresAt?: number | undefined;
   /** It may be done again where it is not known whether it was done. */

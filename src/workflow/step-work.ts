@@ -1,15 +1,15 @@
 import { callStateOf } from "../call/call-port.ts";
 import { errorText } from "../call/trace/attributes.ts";
 import { unharmed } from "../call/trace/trace.ts";
-import type { Approvals } from "../core/approval.ts";
 import { messageOf, ToolkitError } from "../core/error.ts";
 import { errorFromJson, errorToJson } from "../core/error-json.ts";
 import type { CallContext } from "../core/item.ts";
 import type { Content } from "../core/resource.ts";
+import type { ServedToolkit, SuspendedPrompt } from "../core/served-toolkit.ts";
 import type { Clock } from "../lib/clock.ts";
 import { loadOpenTelemetry } from "../lib/lazy-libraries.ts";
 import { type CallingStep, stepCall } from "./step-call.ts";
-import { RunBroken, RunWaits, shownInput, stepFailed } from "./step-failure.ts";
+import { endsRun, RunBroken, RunWaits, shownInput, stepFailed } from "./step-failure.ts";
 import type { RunJournal, StepRecord } from "./step-record.ts";
 import { resultOf } from "./step-result.ts";
 
@@ -28,8 +28,8 @@ export interface StepWorkOptions extends RunSizes {
   readonly context: CallContext;
   readonly journal: RunJournal;
   readonly clock: Clock;
-  /** The calls that wait; undefined where the run cannot wait. */
-  readonly approvals: Approvals | undefined;
+  /** The calls and prompts that wait; undefined where the run cannot wait. */
+  readonly served: Pick<ServedToolkit, "approvals" | "suspendedPrompt"> | undefined;
   isSecret(key: string): boolean;
 }
 
@@ -116,29 +116,52 @@ export class StepWork {
       signal.throwIfAborted();
       return await this.#succeed(path, record, await make());
     } catch (error) {
-      throw await this.#fail(path, record, { error, signal });
+      throw await this.#fail(path, record, { error, step });
     }
   }
 
   /** The outcome of a call that waited. */
-  async #settle(path: string, record: StepRecord, { signal }: WorkingStep): Promise<unknown> {
-    const { approvals } = this.#options;
-    const { approval: id = "" } = record;
+  async #settle(path: string, record: StepRecord, step: WorkingStep): Promise<unknown> {
+    const { served } = this.#options;
+    const { approval: id = "", prompt } = record;
+    const { signal } = step;
+    if (served === undefined) throw new RunWaits();
+    if (prompt !== undefined) return this.#goOn(path, record, step, await served.suspendedPrompt(prompt));
     try {
-      const status = (await approvals?.get(id))?.status;
-      if (approvals === undefined || status === undefined || status === "pending" || status === "running")
-        throw new RunWaits();
-      return await this.#succeed(path, record, await approvals.wait(id, { signal }));
+      const status = (await served.approvals.get(id)).status;
+      if (status === "pending" || status === "running") throw new RunWaits();
+      return await this.#succeed(path, record, await served.approvals.wait(id, { signal }));
     } catch (error) {
       const isForgotten = ToolkitError.is(error, "NOT_FOUND") && error.details.key === id;
-      throw await this.#fail(path, record, { error: isForgotten ? this.#unknown(path) : error, signal });
+      throw await this.#fail(path, record, { error: isForgotten ? this.#unknown(path) : error, step });
     }
+  }
+
+  /** The outcome of a prompt whose run waited. It is kept until it is in the journal, and the run is removed then. */
+  async #goOn(path: string, record: StepRecord, step: WorkingStep, run: SuspendedPrompt | undefined): Promise<unknown> {
+    const { ref, context, journal } = this.#options;
+    const { signal } = step;
+    const forget = () =>
+      run?.forget(`the step ${path} of ${ref}, which waited for it, has ended`).catch(() => undefined);
+    let result: unknown;
+    try {
+      if (run === undefined) throw this.#unknown(path);
+      if (run.status !== "ready") throw new RunWaits();
+      result = await this.#succeed(path, record, await run.resume({ toolbox: context.toolbox, signal }));
+    } catch (error) {
+      const isElsewhere = ToolkitError.is(error, "CONFLICT") && error.details.key === record.prompt;
+      const failure = await this.#fail(path, record, { error: isElsewhere ? new RunWaits() : error, step });
+      if (!endsRun(failure) && !journal.isOver) await forget();
+      throw failure;
+    }
+    await forget();
+    return result;
   }
 
   async #succeed(path: string, before: StepRecord, content: Content): Promise<unknown> {
     const result = await resultOf(content);
     this.#assertSize(path, result);
-    const { expiresAt: _expiresAt, ...record } = before;
+    const { expiresAt: _expiresAt, waitsFor: _waitsFor, ...record } = before;
     await this.#write(path, { ...record, state: "succeeded", result, endedAt: this.#now }, true);
     return result;
   }
@@ -147,15 +170,16 @@ export class StepWork {
   async #fail(
     path: string,
     before: StepRecord,
-    { error, signal }: { readonly error: unknown; readonly signal: AbortSignal },
+    { error, step }: { readonly error: unknown; readonly step: WorkingStep },
   ): Promise<unknown> {
-    if (error instanceof RunWaits || error instanceof RunBroken) return error;
+    const { signal } = step;
+    if (endsRun(error)) return error;
     if (this.#options.journal.isOver) return signal.aborted ? signal.reason : new RunBroken("The run has ended here.");
-    const { expiresAt: _expiresAt, ...record } = before;
+    const { expiresAt: _expiresAt, waitsFor: _waitsFor, ...record } = before;
     try {
-      if (ToolkitError.is(error, "PENDING") && (await this.#isKept(error.details.id))) {
-        const { id: approval, expiresAt } = error.details;
-        await this.#write(path, { ...record, state: "waiting", approval, expiresAt }, true);
+      const wait = ToolkitError.is(error, "PENDING") ? await this.#waitFor(error.details, step) : undefined;
+      if (wait !== undefined) {
+        await this.#write(path, { ...record, state: "waiting", ...wait }, true);
         return new RunWaits();
       }
       const failure = stepFailed(error, { ref: this.#options.ref, step: path, input: record.input });
@@ -168,14 +192,24 @@ export class StepWork {
     }
   }
 
-  /** Whether it is known what a call waits for, so that it is known when that is settled. */
-  async #isKept(id: string): Promise<boolean> {
+  /** The thing that a call waits for, where it is known when that is settled; undefined where it is not. */
+  async #waitFor(
+    { id, expiresAt }: ToolkitError<"PENDING">["details"],
+    { action }: WorkingStep,
+  ): Promise<Pick<StepRecord, "approval" | "prompt" | "waitsFor" | "expiresAt"> | undefined> {
+    const { served } = this.#options;
+    if (served === undefined) return undefined;
     try {
-      return (await this.#options.approvals?.get(id)) !== undefined;
+      await served.approvals.get(id);
+      return { approval: id, expiresAt };
     } catch (error) {
-      if (ToolkitError.is(error, "NOT_FOUND")) return false;
-      throw error;
+      if (!ToolkitError.is(error, "NOT_FOUND")) throw error;
     }
+    // The outcome of a prompt that a tool executes is not that of the tool.
+    const run = action.kind === "run" ? await served.suspendedPrompt(id) : undefined;
+    if (run === undefined) return undefined;
+    await run.keep();
+    return { prompt: id, waitsFor: run.waitsFor, expiresAt };
   }
 
   /** The error of a step that ended before: the same as then. */

@@ -137,18 +137,29 @@ const fields: JobType<StoredRun, RunEnd>["fields"] = {
   pieces: optional(having<PiecesOfRun>({ id: isText, count: isNumber })),
 };
 
-/** The steps that wait. */
+/** The approvals that its steps wait for. */
 export function waitsOf({ steps }: Pick<StoredRun, "steps">): WorkflowRun["waitsFor"] {
-  return Object.entries(steps).flatMap(([step, { state, approval: id, expiresAt }]) =>
-    state === "waiting" && id !== undefined ? [{ step, id, expiresAt }] : [],
+  return waitingSteps(steps).flatMap(([step, { approval: id, waitsFor = [], expiresAt }]) =>
+    id === undefined ? waitsFor.map((wait) => ({ step, ...wait })) : [{ step, id, expiresAt }],
   );
+}
+
+/** The runs of prompts that it waits for. */
+export function awaitedPrompts({ steps }: Pick<StoredRun, "steps">): readonly string[] {
+  return waitingSteps(steps).flatMap(([, { prompt = [] }]) => prompt);
+}
+
+function waitingSteps(steps: StepRecords) {
+  return Object.entries(steps).filter(([, { state }]) => state === "waiting");
 }
 
 /** A run for its reader. */
 export function toWorkflowRun(run: StoredRun): WorkflowRun {
   const { id, ref, status, workflow, input, steps, startedAt, settledAt: endedAt, result, error, session } = run;
+  // A run that was cancelled while it waited has steps that say so, and waits no more.
+  const waitsFor = endedAt === undefined ? waitsOf(run) : [];
   return Object.freeze({
-    ...{ id, ref, status, workflow, input, steps, waitsFor: waitsOf(run), startedAt, isLocal: run.isLocal === true },
+    ...{ id, ref, status, workflow, input, steps, waitsFor, startedAt, isLocal: run.isLocal === true },
     ...present({ endedAt, result, error, principal: session.principal }),
   });
 }
@@ -167,6 +178,11 @@ export function noRun(id: string): ToolkitError<"NOT_FOUND"> {
 /** The error for a run that cannot be cancelled. */
 export function runConflict({ id, ref }: StoredRun, why: string): ToolkitError<"CONFLICT"> {
   return new ToolkitError("CONFLICT", `The run "${id}" of ${ref} was not cancelled: ${why}.`, { key: id, owners: [] });
+}
+
+/** The error of a run that was cancelled: each caller gets one of its own. */
+export function runCancelled({ id, ref }: Pick<StoredRun, "id" | "ref">): ToolkitError<"CLOSED"> {
+  return new ToolkitError("CLOSED", `The run "${id}" of ${ref} was cancelled.`, { what: "run" }, { ref });
 }
 
 function lostRun({ id, ref }: StoredRun): ToolkitError<"OUTCOME_UNKNOWN"> {

@@ -26,6 +26,7 @@ import {
   isRunOf,
   noRun,
   type RunEnd,
+  runCancelled,
   runConflict,
   type StoredRun,
   type WorkflowJobs,
@@ -75,10 +76,7 @@ export class WorkflowRuns {
     const { keepMs, leaseMs, limit, maxBytes } = limits;
     this.#pieces = new RunPieces(store, maxBytes);
     const shared = { store, logger, closing, clock, hold, limit, leaseMs, maxBytes, pieces: this.#pieces };
-    // One that was lost has ended without a holder.
-    const changed = ({ id, settledAt, pieces }: StoredRun) => {
-      if (settledAt !== undefined && pieces !== undefined) hold(this.#pieces.discard({ id }).catch(() => undefined));
-    };
+    const changed = (run: StoredRun) => hold(this.#pieces.settled(run));
     this.#jobs = new Jobs(workflowRunType(keepMs), { ...shared, repeat: (run) => this.#repeat(run), changed });
     this.#approvals = new RunApprovals(toolkit, clock, (run) => this.#look(run));
     void started.then(() => {
@@ -101,15 +99,16 @@ export class WorkflowRuns {
   async cancel(id: string, session: Session | undefined): Promise<void> {
     const run = await this.find(id, session);
     if (run === undefined) throw noRun(id);
-    const reason = new DOMException(`The run "${id}" of ${run.ref} was cancelled.`, "AbortError");
     const atWork = this.#cancels.get(id);
-    if (atWork !== undefined) return atWork.abort(reason);
+    if (atWork !== undefined) return atWork.abort(new DOMException(runCancelled(run).message, "AbortError"));
     if (run.settledAt !== undefined)
       throw runConflict(run, `it has ended: it ${run.status === "cancelled" ? "was" : "has"} ${run.status}`);
     const claim = this.#parked.get(id) ?? (await this.#jobs.claim(run, { status: "running" }));
     if (claim === undefined) throw runConflict(run, "another process is at work on it. Cancel it there");
     this.#parked.delete(id);
-    await this.#end(claim, { status: "cancelled", steps: claim.job.steps, spentMs: claim.job.spentMs }, reason);
+    const { steps, spentMs } = claim.job;
+    const reason = runCancelled(run);
+    await this.#end(claim, { status: "cancelled", steps, spentMs, error: errorToJson(reason) }, reason);
   }
 
   /** Goes on with one here, unless it waits still, until it has ended or waits again. */
@@ -149,7 +148,7 @@ export class WorkflowRuns {
 
   /** Runs what is claimed until it ends or waits. */
   async #work(claim: RunClaim, context: CallContext, isCalled: boolean): Promise<unknown> {
-    const { closing, approvals } = this.#toolkit;
+    const { closing } = this.#toolkit;
     const { id, ref, workflow, input, spentMs } = claim.job;
     const journal = new ClaimedJournal(claim, closing, this.#pieces);
     const cancel = new AbortController();
@@ -158,7 +157,7 @@ export class WorkflowRuns {
     const beganAt = this.#clock.now();
     const sofar = () => ({ steps: journal.records, spentMs: spentMs + Math.ceil(this.#clock.now() - beganAt) });
     const { maxResultBytes, maxRunBytes } = this.#limits;
-    const parts = { context, journal, approvals, signal, clock: this.#clock, isSecret: this.#isSecret };
+    const parts = { context, journal, served: this.#toolkit, signal, clock: this.#clock, isSecret: this.#isSecret };
     try {
       const result = await runWorkflow({ ...parts, workflow, ref, input, spentMs, maxResultBytes, maxRunBytes });
       await this.#end(claim, { status: "succeeded", ...sofar(), result }, undefined, isCalled);
@@ -171,9 +170,10 @@ export class WorkflowRuns {
       }
       if (error instanceof RunWaits) return await this.#wait(claim, journal, sofar(), isCalled ? context : undefined);
       const status = signal.aborted ? "cancelled" : "failed";
-      const failure = errorToJson(toCallError(ref, "execute")(error));
-      await this.#end(claim, { status, ...sofar(), error: failure }, error, isCalled);
-      throw error;
+      const cause = cancel.signal.aborted ? runCancelled(claim.job) : error;
+      const failure = errorToJson(toCallError(ref, "execute")(cause));
+      await this.#end(claim, { status, ...sofar(), error: failure }, cause, isCalled);
+      throw cause;
     } finally {
       this.#cancels.delete(id);
     }

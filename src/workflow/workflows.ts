@@ -233,7 +233,7 @@ class WorkflowSource implements Workflows {
     const ref = `${workflowNamespace}.${workflow.name}`;
     const parts = { workflow, ref, input, context, signal, journal, maxResultBytes, maxRunBytes };
     const isSecret = secretKeyTest([]);
-    const done = await runWorkflow({ ...parts, isSecret, clock: systemClock, approvals: undefined, spentMs: 0 });
+    const done = await runWorkflow({ ...parts, isSecret, clock: systemClock, served: undefined, spentMs: 0 });
     return contentOf("result", done);
   }
 

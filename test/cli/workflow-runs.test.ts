@@ -90,6 +90,43 @@ verifies(
 );
 
 verifies(
+  ["X1", "W3"],
+  "runs of a configuration with a store are listed, shown with their steps, resumed and cancelled",
+  async () => {
+    await folder.write("toolweave.yaml", config.replace("store: ./store.sqlite\n", ""));
+    const without = await folder.run(["workflows"]);
+    expect([without.code, without.stderr]).toEqual([2, expect.stringContaining("has no store")]);
+    await waitingRun();
+    const approval = await idOf("fs.write_file");
+    const listed = await folder.run(["workflows"]);
+    expect(listed.code).toBe(0);
+    const [id = ""] = /^[\da-f-]{36}/m.exec(listed.stdout) ?? [];
+    expect(listed.stdout).toMatch(/workflow\.note +waiting .* waits: asked \(/);
+    expect(JSON.parse((await folder.run(["workflows", "--status", "waiting", "--json"])).stdout)).toMatchObject([
+      { id, status: "waiting", atWork: ["asked"], waitsFor: [{ step: "asked", id: approval }] },
+    ]);
+    expect((await folder.run(["workflows", "--status", "failed"])).stderr).toBe("No run of a workflow is kept.\n");
+
+    const resumed = await folder.run(["workflows", id, "--resume"]);
+    expect([resumed.code, resumed.stdout]).toEqual([
+      0,
+      expect.stringContaining(`workflow.note waiting for asked (${approval})`),
+    ]);
+    const cancelled = await folder.run(["workflows", id, "--cancel"]);
+    expect([cancelled.code, cancelled.stdout]).toEqual([0, expect.stringMatching(/note cancelled\n$/)]);
+    expect([await waiting(), await text("asked.txt")]).toEqual([[], ""]);
+    const shown = await folder.run(["workflows", id]);
+    expect(shown.stdout).toMatch(/^STEP +STATE [\s\S]*\nasked +\w+ .*asked\.txt/);
+    expect(shown.stderr).toContain(`CLOSED: The run "${id}" of workflow.note was cancelled.`);
+    expect((await folder.run(["workflows", id, "--cancel"])).stderr).toContain("it was cancelled");
+    expect((await folder.run(["workflows", "none"])).code).toBe(3);
+    expect((await folder.run(["workflows", "--cancel"])).code).toBe(2);
+    expect((await folder.run(["workflows", id, "--cancel", "--resume"])).code).toBe(2);
+  },
+  120_000,
+);
+
+verifies(
   ["X1", "W3", "H2"],
   "a run of a configuration with a store goes on in a service that is started later",
   async () => {
@@ -105,10 +142,18 @@ verifies(
       printed += more;
     });
     await expect.poll(() => printed, { timeout: 20_000 }).toContain("Serving on");
+    const [{ id = "" } = {}] = JSON.parse((await folder.run(["workflows", "--json"])).stdout);
     const approved = await folder.run(["approve", await idOf("fs.write_file")]);
     expect([approved.code, approved.stdout]).toEqual([0, expect.stringMatching(/^[\da-f-]{36}: fs.write_file \w+\n$/)]);
     await expect.poll(() => text("log.txt"), { timeout: 20_000 }).toBe("-hi");
     await expect.poll(waiting, { timeout: 20_000 }).toEqual([]);
+    const shown = await folder.run(["workflows", id, "--resume"]);
+    expect([shown.code, shown.stderr]).toEqual([0, ""]);
+    expect(shown.stdout).toMatch(/\nasked +succeeded [\s\S]*workflow\.note succeeded\n\{\n {2}"log": "-hi"/);
+    expect((await folder.run(["workflows", id, "--cancel"])).stderr).toMatch(
+      /CONFLICT: .* it has ended: it has succeeded/,
+    );
+    expect((await folder.run(["workflows", "none"])).code).toBe(3);
   },
   60_000,
 );

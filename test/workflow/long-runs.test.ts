@@ -1,36 +1,12 @@
 import { describe, expect } from "vitest";
 import type { StoredRecord } from "../../src/core/store.ts";
-import { defineTool, memoryStore, type Store, Toolkit, ToolkitError } from "../../src/index.ts";
+import { defineTool, memoryStore, type Store, Toolkit } from "../../src/index.ts";
 import { type Workflows, workflows } from "../../src/workflow/workflows.ts";
 import { verifies } from "../support/verifies.ts";
-import { eventually, flow } from "./support.ts";
-
-/** A store on another one. It is let see each write before that is made, and may make it fail. */
-function seen(store: Store, write: (size: number) => { isMade: boolean; fails: boolean }): Store {
-  const through = async <T>(value: unknown, make: () => Promise<T>): Promise<T> => {
-    const { isMade, fails } = write(JSON.stringify(value ?? null).length);
-    if (isMade) await make().catch(() => undefined);
-    if (fails) throw new ToolkitError("STORE_FAILED", "It is gone.", { operation: "put" });
-    return make();
-  };
-  return {
-    open: async () => undefined,
-    close: async () => undefined,
-    get: (key, options) => store.get(key, options),
-    list: (query, options) => store.list(query, options),
-    put: (draft, options) => through(draft.value, () => store.put(draft, options)),
-    delete: (key, options) => through(undefined, () => store.delete(key, options)),
-    history: (key, options) => store.history(key, options),
-    watch: (listener) => store.watch(listener),
-    [Symbol.asyncDispose]: async () => undefined,
-  };
-}
+import { eventually, flow, observedStore, silent } from "./support.ts";
 
 const each = { id: "all", forEach: "${input.list}", concurrency: 2, tool: "mark", params: { n: "${item}" } } as const;
 const elements = (count: number) => Array.from({ length: count }, (_, n) => n);
-
-const nothing = () => undefined;
-const silent = { debug: nothing, info: nothing, warn: nothing, error: nothing };
 
 /** A toolkit whose tool, which is not safe to repeat, notes its calls and answers with so much. */
 async function worker(store: Store, calls: number[], size: number, leaseMs = 10_000) {
@@ -65,7 +41,7 @@ describe("a long run of a workflow", () => {
     const writes = async (count: number) => {
       let bytes = 0;
       const { toolkit, flows } = await worker(
-        seen(store, (size) => {
+        observedStore(store, (size) => {
           bytes += size;
           return { isMade: false, fails: false };
         }),
@@ -122,7 +98,7 @@ describe("a long run of a workflow", () => {
         await using store = memoryStore();
         const calls: number[] = [];
         let writes = 0;
-        const broken = seen(store, () => {
+        const broken = observedStore(store, () => {
           writes += 1;
           return { isMade: isMade && writes === last, fails: writes >= last };
         });
@@ -156,7 +132,7 @@ describe("a long run of a workflow", () => {
     const before = new Toolkit({
       items: [waits],
       delegate: flows,
-      store: seen(store, () => ({ isMade: false, fails: false })),
+      store: observedStore(store, () => ({ isMade: false, fails: false })),
     });
     before.addSource("workflow", flows);
     await expect(before.call("workflow.test", { list: elements(300) })).rejects.toMatchObject({ code: "PENDING" });

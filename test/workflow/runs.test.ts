@@ -169,10 +169,19 @@ describe("a run of a workflow", () => {
       const answer = failureOf(made.toolkit.approvals.wait(pending.details.id));
       const [waiting] = await made.flows.runs();
       await made.flows.cancel(waiting?.id ?? "");
-      expect(await answer).toBeInstanceOf(Error);
-      expect(await made.flows.get(waiting?.id ?? "")).toMatchObject({ status: "cancelled" });
+      expect(await answer).toMatchObject({ code: "CLOSED", details: { what: "run" } });
+      expect(await made.flows.get(waiting?.id ?? "")).toMatchObject({ status: "cancelled", error: { code: "CLOSED" } });
       expect(await made.toolkit.approvals.list({ status: "pending" })).toEqual([]);
       await expect(made.flows.cancel(waiting?.id ?? "")).rejects.toMatchObject({ code: "CONFLICT" });
+
+      const held = defineTool({ name: "held", run: () => new Promise(() => undefined) });
+      await using other = await bench([{ id: "held", tool: "held" }], { items: [held] });
+      const call = failureOf(other.run());
+      const atWork = await eventually(async () => (await other.flows.runs())[0]?.id);
+      await other.flows.cancel(atWork);
+      const message = `The run "${atWork}" of workflow.test was cancelled.`;
+      expect(await call).toMatchObject({ code: "CLOSED", message, details: { what: "run" } });
+      expect(await other.flows.get(atWork)).toMatchObject({ status: "cancelled", error: { code: "CLOSED", message } });
     },
   );
 

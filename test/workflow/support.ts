@@ -1,4 +1,13 @@
-import { type Content, type Delegate, defineTool, type Item, Toolkit, type ToolkitOptions } from "../../src/index.ts";
+import {
+  type Content,
+  type Delegate,
+  defineTool,
+  type Item,
+  type Store,
+  Toolkit,
+  ToolkitError,
+  type ToolkitOptions,
+} from "../../src/index.ts";
 import type { Workflow, WorkflowStep } from "../../src/workflow/workflow-definition.ts";
 import type { WorkflowOptions } from "../../src/workflow/workflow-options.ts";
 import { type Workflows, workflows } from "../../src/workflow/workflows.ts";
@@ -67,3 +76,28 @@ export async function eventually<T>(find: () => Promise<T | undefined> | T | und
   });
   return found as T;
 }
+
+/** A store on another one. It is let see each write before that is made, and may make it fail. */
+export function observedStore(store: Store, write: (size: number) => { isMade: boolean; fails: boolean }): Store {
+  const through = async <T>(value: unknown, make: () => Promise<T>): Promise<T> => {
+    const { isMade, fails } = write(JSON.stringify(value ?? null).length);
+    if (isMade) await make().catch(() => undefined);
+    if (fails) throw new ToolkitError("STORE_FAILED", "It is gone.", { operation: "put" });
+    return make();
+  };
+  return {
+    open: async () => undefined,
+    close: async () => undefined,
+    get: (key, options) => store.get(key, options),
+    list: (query, options) => store.list(query, options),
+    put: (draft, options) => through(draft.value, () => store.put(draft, options)),
+    delete: (key, options) => through(undefined, () => store.delete(key, options)),
+    history: (key, options) => store.history(key, options),
+    watch: (listener) => store.watch(listener),
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+}
+
+const nothing = () => undefined;
+/** A logger for what is broken on purpose. */
+export const silent = { debug: nothing, info: nothing, warn: nothing, error: nothing };

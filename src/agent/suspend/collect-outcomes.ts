@@ -2,11 +2,12 @@ import { ToolkitError } from "../../core/error.ts";
 import { errorFromJson } from "../../core/error-json.ts";
 import type { CallContext } from "../../core/item.ts";
 import type { Content } from "../../core/resource.ts";
+import type { SuspendedPrompt } from "../../core/served-toolkit.ts";
 import { contentFromJson } from "../../resource/from-json.ts";
 import { referencesOf, statusOf } from "../../toolset/tool-answer.ts";
 import type { ToolAnswer } from "../../toolset/toolset-types.ts";
 import { forgottenCall, pendingRun, type StoredWait, type SuspendedRun } from "./suspended-run.ts";
-import type { FoundRun } from "./suspensions.ts";
+import type { FoundRun, Suspensions } from "./suspensions.ts";
 
 /** Goes on with the run of a sub-agent, in the context of the call that waits for it. */
 type ResumeChild = (id: string, context: CallContext) => Promise<Content>;
@@ -100,4 +101,51 @@ function awaitedBy({ run, jobs, toolkit: { approvals } }: FoundRun) {
 /** Undefined for what is not kept any more. @throws every other error */
 export function unlessGone(error: unknown): undefined {
   if (!ToolkitError.is(error, "NOT_FOUND")) throw error;
+}
+
+/** Goes on with a run, through the toolbox of what waits for it. */
+type Resume = (id: string, options: Parameters<SuspendedPrompt["resume"]>[0]) => Promise<Content>;
+
+/** A run for one of another kind that waits for it, as a run of an agent waits for that of a sub-agent. */
+export async function awaitedPrompt(
+  found: FoundRun,
+  suspensions: Suspensions,
+  resume: Resume,
+): Promise<SuspendedPrompt> {
+  const { run, jobs } = found;
+  const { id, status } = run;
+  const awaited = status === "suspended" ? await approvalsOf(found) : [];
+  const open = awaited.filter(({ isSettled }) => !isSettled);
+  const isReady = status !== "suspended" || open.length < awaited.length;
+  return {
+    status: status === "running" ? "running" : isReady ? "ready" : "waiting",
+    waitsFor: open.map(({ id: approval, expiresAt }) => ({ id: approval, expiresAt })),
+    keep: async () => {
+      if (!run.isAwaited) await jobs.update(run, { isAwaited: true });
+    },
+    resume: (options) => resume(id, options),
+    forget: async (reason) => {
+      const latest = await jobs.get(id);
+      if (latest !== undefined) await suspensions.drop({ ...found, run: latest }, { reason });
+    },
+  };
+}
+
+interface AwaitedApproval {
+  readonly id: string;
+  readonly expiresAt: number;
+  readonly isSettled: boolean;
+}
+
+/** The approvals that a run waits for, by way of the runs of its sub-agents too. One of those that has ended, or is forgotten, is settled itself. */
+async function approvalsOf(found: FoundRun): Promise<readonly AwaitedApproval[]> {
+  const { run, jobs, toolkit } = found;
+  const lists = run.turn.waiting.map(async ({ id, expiresAt }): Promise<readonly AwaitedApproval[]> => {
+    const child = await jobs.get(id);
+    if (child?.status === "suspended") return approvalsOf({ ...found, run: child });
+    if (child !== undefined) return [{ id, expiresAt, isSettled: child.status !== "running" }];
+    const status = (await toolkit.approvals.get(id).catch(unlessGone))?.status;
+    return [{ id, expiresAt, isSettled: status !== "pending" && status !== "running" }];
+  });
+  return (await Promise.all(lists)).flat();
 }

@@ -95,10 +95,8 @@ export class Suspensions {
 
   /** @throws ToolkitError `NOT_FOUND`, also for that of another principal; `STORE_FAILED` where it cannot be read */
   async find(id: string, session: Session | undefined): Promise<FoundRun> {
-    for (const [toolkit, jobs] of this.#jobs) {
-      const run = await jobs.get(id);
-      if (run !== undefined && isOf(run, session)) return { run, jobs, toolkit };
-    }
+    const found = await this.kept(id);
+    if (found !== undefined && isOf(found.run, session)) return found;
     throw noRun(id);
   }
 
@@ -107,13 +105,19 @@ export class Suspensions {
     return (await this.waiting(id)) !== undefined;
   }
 
-  /** A run that can be resumed, or is. */
-  async waiting(id: string): Promise<FoundRun | undefined> {
+  /** A run, whatever became of it. */
+  async kept(id: string): Promise<FoundRun | undefined> {
     for (const [toolkit, jobs] of this.#jobs) {
       const run = await jobs.get(id);
-      if (run?.status === "suspended" || run?.status === "running") return { run, jobs, toolkit };
+      if (run !== undefined) return { run, jobs, toolkit };
     }
     return undefined;
+  }
+
+  /** A run that can be resumed, or is. */
+  async waiting(id: string): Promise<FoundRun | undefined> {
+    const found = await this.kept(id);
+    return found?.run.status === "suspended" || found?.run.status === "running" ? found : undefined;
   }
 
   /** Those that wait to be resumed, the longest waiting first. What cannot be read is logged. */
@@ -166,14 +170,19 @@ export class Suspensions {
     await this.#giveUp(found, why);
   }
 
+  /** Deletes a run that nothing waits for any more, unless a holder goes on with it. What it waits for is denied. */
+  async drop(found: FoundRun, reason: Reason): Promise<void> {
+    const { run, jobs } = found;
+    if (run.status !== "running" && (await jobs.delete(run))) await this.#giveUp(found, reason);
+  }
+
   /** Denies what a run waits for, where that is not decided yet. */
   async #giveUp({ run, jobs, toolkit }: FoundRun, why: Reason): Promise<void> {
     for (const { id } of run.turn.waiting) {
       try {
         const child = await jobs.get(id);
         if (child === undefined) await toolkit.approvals.resolve(id, { approved: false, ...why });
-        else if (child.status !== "running" && (await jobs.delete(child)))
-          await this.#giveUp({ run: child, jobs, toolkit }, why);
+        else await this.drop({ run: child, jobs, toolkit }, why);
       } catch (error) {
         if (!ToolkitError.is(error, "CONFLICT") && !ToolkitError.is(error, "NOT_FOUND")) throw error;
       }

@@ -82,7 +82,7 @@ export async function decide(
 }
 
 /** Prints how far a run has come. Resolves to false where it failed. */
-async function showRun(run: WorkflowRun, options: GlobalOptions, terminal: Terminal): Promise<boolean> {
+export async function showRun(run: WorkflowRun, options: GlobalOptions, terminal: Terminal): Promise<boolean> {
   const { id, ref, status, result, error, waitsFor } = run;
   const waits = waitsFor.map((each) => `${each.step} (${each.id})`).join(", ");
   terminal.print(visible(`${id}: ${ref} ${status}${status === "waiting" ? ` for ${waits}` : ""}`));

@@ -117,9 +117,10 @@ function waitOf(given: string | undefined): number {
 }
 
 /** A service does without the socket where it cannot have one: other commands then connect themselves. */
-async function controlOf({ toolkit, config }: Workspace, terminal: Terminal): Promise<AsyncDisposable | undefined> {
+async function controlOf(workspace: Workspace, terminal: Terminal): Promise<AsyncDisposable | undefined> {
+  const { toolkit, config } = workspace;
   if (config === undefined) return undefined;
-  return openControl(toolkit, config.file, terminal.streams.env).catch((error: unknown) => {
+  return openControl(toolkit, config.file, terminal.streams.env, () => workspace.workflows).catch((error: unknown) => {
     terminal.note(visible(`Other commands cannot ask this service: ${messageOf(error)}`), "yellow");
     return undefined;
   });
