@@ -14,8 +14,8 @@ const at = ["spec", "a2a"];
 const freshMs = 60_000;
 
 /**
- * The mode `a2a` of manifests, for their `executors`: one skill of an agent is a tool. It connects with the first call, and is not supervised: for
- * an agent with many skills `a2a()` is the better way.
+ * The mode `a2a` of manifests, for their `executors`: one skill of an agent is a tool. It connects with the first call and, after
+ * a break, with the next one, and is not supervised: for an agent with many skills `a2a()` is the better way.
  *
  * Of the arguments `query` or `message` is the text, `contextId` and `taskId` are those ids, and all others are sent as data.
  *
@@ -36,6 +36,7 @@ export const a2aExecutor: ManifestExecutor = (manifest, context) => {
     annotations: { openWorldHint: true },
     options: timeoutMs > 0 ? { timeoutMs } : {},
     run: (input, call) => agent.call(input, call),
+    check: { run: (signal) => agent.check(signal), path: [...at, "agent_url"] },
   };
 };
 
@@ -95,6 +96,11 @@ class ManifestAgent {
     const own = Object.keys(others).length === 0 ? data : { ...others, ...(data === undefined ? {} : { data }) };
     const name = await this.#tool(session, context.signal);
     return session.call(name, { message: message ?? query, data: own, contextId, taskId }, context);
+  }
+
+  /** Connects, and finds the skill. @throws ToolkitError as a call does that cannot be made */
+  async check(signal: AbortSignal): Promise<void> {
+    await this.#tool(await abortable(this.#session(), signal), signal);
   }
 
   async close(): Promise<void> {

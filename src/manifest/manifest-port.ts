@@ -87,6 +87,8 @@ export interface ManifestRun {
   readonly options?: ToolOptions | undefined;
   /** The tool that it calls, and the field that names it: one that is not there is reported by the commands that check. */
   readonly calls?: { readonly ref: string; readonly path: FieldPath } | undefined;
+  /** Looks whether what it asks is there, for `toolweave doctor`, and the field that names it. It rejects with the reason why not. */
+  readonly check?: { run(signal: AbortSignal): Promise<unknown>; readonly path: FieldPath } | undefined;
   /** The schemas, where the manifest has none. */
   readonly input?: JsonSchema | undefined;
   readonly output?: JsonSchema | undefined;
