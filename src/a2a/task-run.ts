@@ -7,10 +7,9 @@ import { backoffDelay, pause } from "../lib/backoff.ts";
 import { systemClock } from "../lib/clock.ts";
 import { agentFailure, type FailingAgent, isBreak, neverSent, protocolReason, unknownTask } from "./agent-failure.ts";
 import type { AgentClient, AgentUpdate } from "./agent-sdk.ts";
-import { authorizationRequest, inputRequest } from "./interruptions.ts";
+import { authorizationRequest, authorizationText, inputRequest, messageText } from "./interruptions.ts";
 import { answerMessage } from "./skills.ts";
 import { type TaskLimits, TaskRecord } from "./task-record.ts";
-import { messageText } from "./task-result.ts";
 
 /** The parts of a session that its tasks are run with. */
 export interface TaskRunHost extends FailingAgent {
@@ -281,7 +280,7 @@ export class TaskRun {
     const message =
       update?.$case === "artifactUpdate"
         ? `artifact ${update.value.artifact?.name || update.value.artifact?.artifactId}`
-        : messageText(task.status) || task.state;
+        : (task.state === "auth-required" ? authorizationText : messageText)(task.status) || task.state;
     // The context reports an error of a listener.
     this.#context
       .progress(this.#progress, undefined, this.#parts.redactor.described(message.slice(0, shownLength)))

@@ -3,7 +3,7 @@ import { findTarget, type TargetToolbox } from "../core/find-target.ts";
 import type { Item } from "../core/item.ts";
 import type { ManifestRun, ManifestTool } from "./manifest-port.ts";
 
-/** What a tool of a manifest needs, with the error of its field. */
+/** The needs of a tool of a manifest, with the error of a field. */
 interface Needs extends Pick<ManifestRun, "calls" | "check">, Pick<ManifestTool, "problem"> {}
 
 /** For tools of the modes `mcp` and `a2a`, which are few. */
