@@ -2,6 +2,7 @@ import type { Connector, ConnectorHost, ConnectorSession } from "../core/connect
 import { messageOf, ToolkitError } from "../core/error.ts";
 import type { CallContext } from "../core/item.ts";
 import type { Content } from "../core/resource.ts";
+import type { Clock } from "../lib/clock.ts";
 import { abortable } from "../lib/promise.ts";
 import { isRecord } from "../lib/value.ts";
 import { headerFromEnv, headerNameFault } from "../manifest/http/request-message.ts";
@@ -29,7 +30,7 @@ export const a2aExecutor: ManifestExecutor = (manifest, context) => {
   const given = context.expand([...at, "agent_url"], written);
   const url = URL.parse(given);
   if (url === null) throw problem([...at, "agent_url"], "The agent_url is no URL.", "Write one such as https://host.");
-  const agent = new ManifestAgent(connectorOf(manifest, context, cardUrl(url)), skillId);
+  const agent = new ManifestAgent(connectorOf(manifest, context, cardUrl(url)), skillId, context.clock);
   context.onClose(() => agent.close());
   return {
     input: inputSchema([]),
@@ -81,13 +82,15 @@ function headersOf({ spec, problem }: ManifestTool, context: ManifestContext): R
 class ManifestAgent {
   readonly #connector: Connector;
   readonly #skillId: string | undefined;
+  readonly #clock: Clock;
   readonly #ended = new AbortController();
   #opening: Promise<ConnectorSession> | undefined;
   #readAt = 0;
 
-  constructor(connector: Connector, skillId: string | undefined) {
+  constructor(connector: Connector, skillId: string | undefined, clock: Clock) {
     this.#connector = connector;
     this.#skillId = skillId;
+    this.#clock = clock;
   }
 
   async call(input: Readonly<Record<string, unknown>>, context: CallContext): Promise<Content> {
@@ -124,9 +127,9 @@ class ManifestAgent {
 
   /** The tool of the skill. The card is read again once it is old. */
   async #tool(session: ConnectorSession, signal: AbortSignal): Promise<string> {
-    if (Date.now() - this.#readAt > freshMs || this.#tools.length === 0) {
+    if (this.#clock.now() - this.#readAt > freshMs || this.#tools.length === 0) {
       this.#tools = (await session.list.tool?.({ signal }))?.items ?? [];
-      this.#readAt = Date.now();
+      this.#readAt = this.#clock.now();
     }
     const skillId = this.#skillId;
     const tool = this.#tools.find(({ meta = {} }) => {

@@ -5,6 +5,7 @@ import { assertNamespace } from "../core/identifier.ts";
 import type { Tool } from "../core/item.ts";
 import { type ItemOrigin, withOrigin } from "../core/item-origin.ts";
 import { FileTooLarge, isInside, LinkLeadsOut, readBounded } from "../lib/bounded-file.ts";
+import { type Clock, systemClock } from "../lib/clock.ts";
 import { nearest } from "../lib/similar.ts";
 import { type Environment, expandVariables, VariableError } from "../lib/variables.ts";
 import type { FieldPath } from "../prompt/front-matter/yaml-document.ts";
@@ -16,6 +17,8 @@ import { modeOf } from "./tool-kind.ts";
 /** The things that modes are given. */
 export interface LoaderParts extends Pick<ManifestContext, "sandboxes" | "clients"> {
   readonly env: Environment;
+  /** Default: that of the machine. */
+  readonly clock?: Clock | undefined;
   readonly executors: Parameters<typeof kindsWith>[0];
 }
 
@@ -97,6 +100,7 @@ class ManifestVersion implements ManifestContext {
   readonly env: Environment;
   readonly folder: string | undefined;
   readonly signal: AbortSignal;
+  readonly clock: Clock;
   readonly sandboxes: ManifestContext["sandboxes"];
   readonly clients: ManifestContext["clients"];
   readonly files = new Set<string>();
@@ -109,6 +113,7 @@ class ManifestVersion implements ManifestContext {
     this.#manifest = manifest;
     this.signal = signal;
     this.env = parts.env;
+    this.clock = parts.clock ?? systemClock;
     this.sandboxes = parts.sandboxes;
     this.clients = parts.clients;
   }

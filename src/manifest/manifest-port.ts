@@ -3,6 +3,7 @@ import type { ToolkitError } from "../core/error.ts";
 import type { CallContext, Tool } from "../core/item.ts";
 import type { JsonSchema } from "../core/schema/types.ts";
 import type { ToolAnnotations, ToolOptions } from "../core/tool-options.ts";
+import type { Clock } from "../lib/clock.ts";
 import type { Environment } from "../lib/variables.ts";
 import type { FieldPath } from "../prompt/front-matter/yaml-document.ts";
 import type { ToolSpec } from "./manifest-schema.ts";
@@ -48,6 +49,8 @@ export interface ManifestContext {
   readonly folder: string | undefined;
   /** Aborts when this version of the manifest is replaced or removed before its tools are made. */
   readonly signal: AbortSignal;
+  /** The clock of the toolkit. */
+  readonly clock: Clock;
   /** Commands that run others, by the name that a manifest gives in `exec.sandbox`. */
   readonly sandboxes: Readonly<Record<string, readonly string[]>>;
   /** Handlers of tools of the mode `client`, by tool. */

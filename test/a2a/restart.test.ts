@@ -10,6 +10,7 @@ import { Terminal } from "../../src/cli/terminal.ts";
 import { ConfiguredToolkit } from "../../src/config/configured-toolkit.ts";
 import { readConfig } from "../../src/config/read-config.ts";
 import type { AddConnectorOptions } from "../../src/connection/connect-options.ts";
+import { virtualClock } from "../../src/testing/virtual-clock.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { until } from "../e2e/support.ts";
 import { contextOf, never, RecordingHost } from "../mcp/fixture/host.ts";
@@ -217,4 +218,32 @@ verifies("W4", "a stream that is dead without an end is noticed, and the task as
   await session.ping?.({});
   expect((await call).meta?.a2a).toMatchObject({ state: "completed" });
   expect(methods).toEqual(["SendStreamingMessage", "GetTask"]);
+});
+
+verifies("W4", "the wait for an authorization ends by the clock of the toolkit", async () => {
+  const agent = await startAgent({ streaming: false });
+  open.push(() => agent.close());
+  const clock = virtualClock();
+  const shown = Promise.withResolvers<void>();
+  const elicit = async () => {
+    shown.resolve();
+    return { action: "accept" } as const;
+  };
+  const toolkit = new Toolkit({ clock, delegate: { elicit } });
+  open.push(() => toolkit.close());
+  toolkit.addConnector(a2a(agent.card), { namespace: "travel" });
+  await toolkit.start();
+  let isOver = false;
+  const call = toolkit.call("travel.plan", { message: "authorize" }).finally(() => {
+    isOver = true;
+  });
+  await shown.promise;
+  // Requests to the agent take real time between the polls.
+  let waitedMs = 0;
+  for (; !isOver && waitedMs < 60 * 60_000; waitedMs += 10_000) {
+    await clock.advance(10_000);
+    await setTimeout(10);
+  }
+  expect((await call).meta?.a2a).toMatchObject({ state: "auth-required" });
+  expect(waitedMs).toBeGreaterThanOrEqual(10 * 60_000);
 });

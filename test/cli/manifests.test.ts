@@ -140,6 +140,6 @@ verifies(
       "toolweave.yaml",
       "manifests:\n  - { path: one.yaml, recursive: true }\n  - { path: more, recursive: true }\n",
     );
-    expect((await folder.run(["list"])).stdout).toMatch(/manifest\.one[^]*manifest\.two/);
+    expect((await folder.run(["list"])).stdout).toMatch(/manifest\.one.*manifest\.two/s);
   },
 );
