@@ -47,6 +47,9 @@ verifies(["X1", "W1"], "list and the log show several mistakes of one manifest o
     new RegExp(`^manifest: ${at}:3:\\d+: timeout_ms must be .*\nmanifest: ${at}:3:\\d+: labels must be .*\n$`, "m"),
   );
   expect(stderr).not.toContain("\\n");
+  const served = (await folder.run(["serve"])).stderr;
+  expect(served).toMatch(new RegExp(`${at}:3:\\d+: timeout_ms must be .*\n${at}:3:\\d+: labels must be [^{]*\n`));
+  expect(served).not.toMatch(/\\n|ToolkitError/);
 });
 
 verifies(
