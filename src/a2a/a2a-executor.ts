@@ -2,6 +2,7 @@ import type { Connector, ConnectorHost, ConnectorSession } from "../core/connect
 import { messageOf, ToolkitError } from "../core/error.ts";
 import type { CallContext } from "../core/item.ts";
 import type { Content } from "../core/resource.ts";
+import type { Clock } from "../lib/clock.ts";
 import { abortable } from "../lib/promise.ts";
 import { isRecord } from "../lib/value.ts";
 import { headerFromEnv, headerNameFault } from "../manifest/http/request-message.ts";
@@ -14,8 +15,8 @@ const at = ["spec", "a2a"];
 const freshMs = 60_000;
 
 /**
- * The mode `a2a` of manifests, for their `executors`: one skill of an agent is a tool. It connects with the first call, and is not supervised: for
- * an agent with many skills `a2a()` is the better way.
+ * The mode `a2a` of manifests, for their `executors`: one skill of an agent is a tool. It connects with the first call and, after
+ * a break, with the next one, and is not supervised: for an agent with many skills `a2a()` is the better way.
  *
  * Of the arguments `query` or `message` is the text, `contextId` and `taskId` are those ids, and all others are sent as data.
  *
@@ -29,13 +30,14 @@ export const a2aExecutor: ManifestExecutor = (manifest, context) => {
   const given = context.expand([...at, "agent_url"], written);
   const url = URL.parse(given);
   if (url === null) throw problem([...at, "agent_url"], "The agent_url is no URL.", "Write one such as https://host.");
-  const agent = new ManifestAgent(connectorOf(manifest, context, cardUrl(url)), skillId);
+  const agent = new ManifestAgent(connectorOf(manifest, context, cardUrl(url)), skillId, context.clock);
   context.onClose(() => agent.close());
   return {
     input: inputSchema([]),
     annotations: { openWorldHint: true },
     options: timeoutMs > 0 ? { timeoutMs } : {},
     run: (input, call) => agent.call(input, call),
+    check: { run: (signal) => agent.check(signal), path: [...at, "agent_url"] },
   };
 };
 
@@ -80,13 +82,15 @@ function headersOf({ spec, problem }: ManifestTool, context: ManifestContext): R
 class ManifestAgent {
   readonly #connector: Connector;
   readonly #skillId: string | undefined;
+  readonly #clock: Clock;
   readonly #ended = new AbortController();
   #opening: Promise<ConnectorSession> | undefined;
   #readAt = 0;
 
-  constructor(connector: Connector, skillId: string | undefined) {
+  constructor(connector: Connector, skillId: string | undefined, clock: Clock) {
     this.#connector = connector;
     this.#skillId = skillId;
+    this.#clock = clock;
   }
 
   async call(input: Readonly<Record<string, unknown>>, context: CallContext): Promise<Content> {
@@ -95,6 +99,11 @@ class ManifestAgent {
     const own = Object.keys(others).length === 0 ? data : { ...others, ...(data === undefined ? {} : { data }) };
     const name = await this.#tool(session, context.signal);
     return session.call(name, { message: message ?? query, data: own, contextId, taskId }, context);
+  }
+
+  /** Connects, and finds the skill. @throws ToolkitError as a call does that cannot be made */
+  async check(signal: AbortSignal): Promise<void> {
+    await this.#tool(await abortable(this.#session(), signal), signal);
   }
 
   async close(): Promise<void> {
@@ -118,9 +127,9 @@ class ManifestAgent {
 
   /** The tool of the skill. The card is read again once it is old. */
   async #tool(session: ConnectorSession, signal: AbortSignal): Promise<string> {
-    if (Date.now() - this.#readAt > freshMs || this.#tools.length === 0) {
+    if (this.#clock.now() - this.#readAt > freshMs || this.#tools.length === 0) {
       this.#tools = (await session.list.tool?.({ signal }))?.items ?? [];
-      this.#readAt = Date.now();
+      this.#readAt = this.#clock.now();
     }
     const skillId = this.#skillId;
     const tool = this.#tools.find(({ meta = {} }) => {

@@ -6,6 +6,8 @@ import type { ReadConnectorLimits } from "../core/connector-limits.ts";
 import { ToolkitError, toError } from "../core/error.ts";
 import type { CallContext, Kind } from "../core/item.ts";
 import type { Content, ReadOptions } from "../core/resource.ts";
+import { withinTime } from "../lib/backoff.ts";
+import type { Clock } from "../lib/clock.ts";
 import type { LruCache } from "../lib/lru-cache.ts";
 import { abortable, PendingWork } from "../lib/promise.ts";
 import { present } from "../lib/value.ts";
@@ -84,10 +86,11 @@ export class AgentSession implements ConnectorSession {
     if (this.#recovering > 0) return;
     const { profiles, host } = this.#parts;
     const { http, sdk } = profiles;
+    const [running] = this.#runs;
     const known = this.#profile.fetched;
     const reading = fetchCard(http, sdk, { known, signal: signal ?? this.#parts.lifetime.signal });
     try {
-      const read = this.#runs.size === 0 ? await reading : await within(reading, patienceMs);
+      const read = running === undefined ? await reading : await within(reading, patienceMs, running.clock);
       if (read === undefined) this.#interrupt();
       else if (read !== known) host.changed({ kind: "tool" });
     } catch (error) {
@@ -193,11 +196,11 @@ export class AgentSession implements ConnectorSession {
     client: AgentClient,
     { identified, reason }: { readonly identified: Promise<void>; readonly reason: unknown },
   ): Promise<void> {
-    const { task } = run;
-    if (task.id === "") await within(identified, cancelMs);
+    const { task, clock } = run;
+    if (task.id === "") await within(identified, cancelMs, clock);
     run.abort(reason);
     if (task.id === "" || task.isTerminal || task.reply !== undefined) return;
-    await client.cancel(task.id, AbortSignal.timeout(cancelMs)).catch((error: unknown) => {
+    await withinTime(cancelMs, { clock }, (signal) => client.cancel(task.id, signal)).catch((error: unknown) => {
       // It may have ended by itself.
       if (protocolReason(error) !== undefined) return;
       const data = `The task ${task.id} was not canceled: ${toError(agentFailure(error, this.#failing, "its cancellation", "read")).message}`;
@@ -247,14 +250,15 @@ function ownerOf(context: CallContext | undefined): string {
 }
 
 /** The value, or undefined where it takes too long. Its rejection later on is ignored. */
-async function within<T>(value: Promise<T>, limitMs: number): Promise<T | undefined> {
+async function within<T>(value: Promise<T>, limitMs: number, clock: Clock): Promise<T | undefined> {
   const late = Promise.withResolvers<undefined>();
-  const timer = setTimeout(() => late.resolve(undefined), limitMs);
+  const timer = clock.setTimer(() => late.resolve(undefined), limitMs);
+  timer.keepAlive(true);
   value.catch(() => {});
   try {
     return await Promise.race([value, late.promise]);
   } finally {
-    clearTimeout(timer);
+    timer.cancel();
   }
 }
 

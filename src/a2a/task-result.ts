@@ -1,4 +1,4 @@
-import type { Artifact, Message, Part } from "@a2a-js/sdk";
+import type { Artifact, Part } from "@a2a-js/sdk";
 import { ToolkitError } from "../core/error.ts";
 import type { Content } from "../core/resource.ts";
 import type { Redactor } from "../mcp/redact.ts";
@@ -11,6 +11,7 @@ import {
   textContent,
 } from "../resource/content.ts";
 import { essenceOf, isJsonType } from "../resource/media-type.ts";
+import { authorizationParts, messageText } from "./interruptions.ts";
 import type { TaskRecord } from "./task-record.ts";
 
 const scheme = "a2a://task/";
@@ -94,15 +95,6 @@ function joinedTexts(parts: readonly Part[]): readonly Part[] {
   );
 }
 
-/** The text of a message, for people and models. */
-export function messageText(message: Message | undefined): string {
-  const texts = (message?.parts ?? []).map(({ content }) => {
-    if (content?.$case === "text" || content?.$case === "url") return content.value;
-    return content?.$case === "data" ? (JSON.stringify(content.value) ?? "") : "";
-  });
-  return texts.filter((text) => text !== "").join("\n");
-}
-
 /**
  * The result of a call: the parts of the reply, or the artifacts with what the agent said at the end; last a line for models, which says
  * by which ids the conversation goes on. `meta.a2a` has these too.
@@ -119,7 +111,9 @@ export function taskContent(
   const meta = {
     a2a: { ...ids, state, artifacts: task.artifacts.map((each) => artifactUri(taskId, each.artifactId)) },
   };
-  const message = joinedTexts((reply ?? status)?.parts ?? []).map((part) => partContent(part, { name }));
+  const said = (reply ?? status)?.parts ?? [];
+  const shown = joinedTexts(state === "auth-required" ? authorizationParts(said) : said);
+  const message = shown.map((part) => partContent(part, { name }));
   const artifacts = task.artifacts
     .map((artifact) => artifactContent(artifact, taskId))
     .flatMap((content) => content.parts ?? [content]);
@@ -129,9 +123,9 @@ export function taskContent(
   const content =
     only !== undefined && parts.length === 1 ? derivedContent(only, { meta }) : joinParts(parts, { name, meta });
   if (state === "completed" || task.isInterrupted) return content;
-  const said = messageText(status);
+  const reason = messageText(status);
   const why =
-    said === "" ? `${agent} says that the task of ${name} is ${state}, without a reason.` : redactor.text(said);
+    reason === "" ? `${agent} says that the task of ${name} is ${state}, without a reason.` : redactor.text(reason);
   throw new ToolkitError("TOOL_FAILED", why, { content: textContent(why, { name, meta }) });
 }
 

@@ -1,16 +1,16 @@
 import type { Message } from "@a2a-js/sdk";
 import { callStateOf } from "../call/call-port.ts";
+import { clockOf } from "../call/observers.ts";
 import type { ConnectorHost } from "../core/connector.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { CallContext } from "../core/item.ts";
-import { backoffDelay, pause } from "../lib/backoff.ts";
-import { systemClock } from "../lib/clock.ts";
+import { backoffDelay, pause, withinTime } from "../lib/backoff.ts";
+import type { Clock } from "../lib/clock.ts";
 import { agentFailure, type FailingAgent, isBreak, neverSent, protocolReason, unknownTask } from "./agent-failure.ts";
 import type { AgentClient, AgentUpdate } from "./agent-sdk.ts";
-import { authorizationRequest, inputRequest } from "./interruptions.ts";
+import { authorizationRequest, authorizationText, inputRequest, messageText } from "./interruptions.ts";
 import { answerMessage } from "./skills.ts";
 import { type TaskLimits, TaskRecord } from "./task-record.ts";
-import { messageText } from "./task-result.ts";
 
 /** The parts of a session that its tasks are run with. */
 export interface TaskRunHost extends FailingAgent {
@@ -40,6 +40,7 @@ const maxQuestions = 100;
 /** One call of a skill: the message, and the task that comes of it to its end, or to a question without an answer. */
 export class TaskRun {
   readonly task: TaskRecord;
+  readonly clock: Clock;
   readonly #parts: TaskRunHost;
   readonly #client: AgentClient;
   readonly #context: CallContext;
@@ -63,6 +64,7 @@ export class TaskRun {
     this.#parts = parts;
     this.#client = client;
     this.#context = context;
+    this.clock = clockOf(callStateOf(context));
     this.#outputModes = outputModes;
     this.#work = new AbortController();
     this.#canSubscribe = parts.streams;
@@ -140,8 +142,9 @@ export class TaskRun {
 
   async #askAgent(signal: AbortSignal): Promise<void> {
     // Without an answer for so long the way to the agent is broken, whatever its socket says.
-    const limited = AbortSignal.any([signal, AbortSignal.timeout(requestMs)]);
-    this.#changed(this.task.adopt(await this.#client.task(this.task.id, limited)));
+    const { clock } = this;
+    const asked = (limited: AbortSignal) => this.#client.task(this.task.id, limited);
+    this.#changed(this.task.adopt(await withinTime(requestMs, { clock, signal }, asked)));
   }
 
   /** Follows the task until it is settled: by its stream, or by asking for it. */
@@ -201,7 +204,7 @@ export class TaskRun {
           return await this.#askAgent(this.#work.signal);
         } catch (error) {
           this.#assertBroken(error);
-          const now = systemClock.now();
+          const now = this.clock.now();
           if (brokenAt === undefined) recovering(1);
           brokenAt ??= now;
           if (now - brokenAt >= resumeMs) throw this.#lost(error);
@@ -250,7 +253,7 @@ export class TaskRun {
   /** Waits until the task goes on after an authorization, or the wait is too long. */
   async #authorized(): Promise<void> {
     const resume = callStateOf(this.#context)?.pauseTimeout();
-    const timer = systemClock.setTimer(() => {
+    const timer = this.clock.setTimer(() => {
       this.#isAuthorizing = false;
       this.interrupt();
     }, authorizationMs);
@@ -281,7 +284,7 @@ export class TaskRun {
     const message =
       update?.$case === "artifactUpdate"
         ? `artifact ${update.value.artifact?.name || update.value.artifact?.artifactId}`
-        : messageText(task.status) || task.state;
+        : (task.state === "auth-required" ? authorizationText : messageText)(task.status) || task.state;
     // The context reports an error of a listener.
     this.#context
       .progress(this.#progress, undefined, this.#parts.redactor.described(message.slice(0, shownLength)))
@@ -289,7 +292,7 @@ export class TaskRun {
   }
 
   #pause(delayMs: number): Promise<void> {
-    return pause(delayMs, { clock: systemClock, signal: this.#work.signal });
+    return pause(delayMs, { clock: this.clock, signal: this.#work.signal });
   }
 }
 

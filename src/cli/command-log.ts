@@ -8,9 +8,9 @@ import type { Style, Terminal } from "./terminal.ts";
 /** A logger that writes to stderr. @param least - the least level that is written */
 export function loggerOf(terminal: Terminal, least: "debug" | "warn"): Logger {
   const line = (style: Style) => (message: string, details?: unknown) => {
-    const isSaid = details === undefined || (least === "warn" && isRecord(details) && says(message, details.error));
-    const rest = isSaid ? "" : ` ${inspect(details, { depth: 3, breakLength: Number.POSITIVE_INFINITY })}`;
     const error = isRecord(details) ? details.error : undefined;
+    const isSaid = details === undefined || ((least === "warn" || isOfFile(error)) && says(message, error));
+    const rest = isSaid ? "" : ` ${inspect(details, { depth: 3, breakLength: Number.POSITIVE_INFINITY })}`;
     terminal.note(isSaid ? shownMessage(message, error) : visible(`${message}${rest}`), style);
   };
   const quiet = () => undefined;
@@ -23,11 +23,17 @@ export function loggerOf(terminal: Terminal, least: "debug" | "warn"): Logger {
  * visible where it was found.
  */
 export function shownMessage(message: string, error: unknown): string {
-  const hasLines = ToolkitError.is(error, "INVALID_MANIFEST") || ToolkitError.is(error, "INVALID_WORKFLOW");
-  return hasLines ? visibleLines(message) : visible(message);
+  if (!isOfFile(error)) return visible(message);
+  // A toolkit logs them on one line.
+  return visibleLines(message.replace(visible(error.message), () => error.message));
+}
+
+/** True for the mistakes of a file of the operator: its places say all, and the stack nothing. */
+function isOfFile(error: unknown): error is ToolkitError {
+  return ToolkitError.is(error, "INVALID_MANIFEST") || ToolkitError.is(error, "INVALID_WORKFLOW");
 }
 
 /** True where a message has all that an error says: its stack is for those who ask for everything. */
 function says(message: string, error: unknown): boolean {
-  return error instanceof Error && message.includes(error.message);
+  return error instanceof Error && [error.message, visible(error.message)].some((said) => message.includes(said));
 }

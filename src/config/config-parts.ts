@@ -182,12 +182,19 @@ export const manifestModes: NonNullable<ManifestOptions["executors"]> = {
   a2a: async (...parts) => (await import("../a2a/index.ts")).a2aExecutor(...parts),
 };
 
-/** The folders and files of manifests, by absolute paths. */
-export function manifestPlaces({ written, folder }: ReadConfig) {
-  return (written.manifests ?? []).map((each) => {
+/** The folders and files of manifests, by absolute paths. @throws ToolkitError `INVALID_CONFIG` for entries of one namespace that contradict */
+export function manifestPlaces(config: ReadConfig) {
+  const places = (config.written.manifests ?? []).map((each, index) => {
     const { path, namespace = "manifest", recursive = false } = typeof each === "string" ? { path: each } : each;
-    return { path: resolve(folder, path), namespace, recursive };
+    return { path: resolve(config.folder, path), namespace, recursive, index };
   });
+  for (const { namespace, recursive, index } of places) {
+    const first = places.find((each) => each.namespace === namespace);
+    if (first === undefined || first.recursive === recursive) continue;
+    const message = `manifests.${index} is of the namespace ${namespace}, as manifests.${first.index} is, and has recursive: ${recursive} where that has ${first.recursive}: what is of one namespace is read alike. Write the same in both, or give one another namespace.`;
+    throw config.problem(["manifests", index], message);
+  }
+  return places;
 }
 
 /** The manifests of a configuration: those of one namespace together. */
@@ -198,17 +205,14 @@ async function plannedManifests(
   if (config.written.manifests === undefined) return [];
   const { registerWith } = await import("../manifest/index.ts");
   const { sandboxes } = config.written;
-  const planned = new Map<string, { namespace: string; recursive: boolean; index: number; paths: string[] }>();
-  for (const [index, { path, namespace, recursive }] of manifestPlaces(config).entries()) {
-    const key = `${namespace} ${recursive}`;
-    const place = planned.get(key) ?? { namespace, recursive, index, paths: [] };
-    place.paths.push(path);
-    planned.set(key, place);
-  }
-  return [...planned.values()].map(({ index, ...place }) => ({
-    namespace: place.namespace,
-    path: ["manifests", index],
-    options: { ...place, sandboxes },
-    mount: (host) => registerWith(host, { ...place, sandboxes, watch, env, executors: manifestModes }),
-  }));
+  return [...Map.groupBy(manifestPlaces(config), ({ namespace }) => namespace)].map(([namespace, places]) => {
+    const [{ index, recursive } = { index: 0, recursive: false }] = places;
+    const place = { namespace, recursive, paths: places.map(({ path }) => path) };
+    return {
+      namespace,
+      path: ["manifests", index],
+      options: { ...place, sandboxes },
+      mount: (host) => registerWith(host, { ...place, sandboxes, watch, env, executors: manifestModes }),
+    };
+  });
 }

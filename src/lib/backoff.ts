@@ -39,3 +39,22 @@ export async function pause(delayMs: number, { clock, signal }: PauseOptions): P
     timer.cancel();
   }
 }
+
+/**
+ * Runs an action with a signal that aborts with the given one, or with a TimeoutError, as that of `AbortSignal.timeout` does, after a time of the
+ * clock.
+ */
+export async function withinTime<T>(
+  limitMs: number,
+  { clock, signal }: PauseOptions,
+  run: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const late = new AbortController();
+  const message = `The operation took longer than ${limitMs} ms.`;
+  const timer = clock.setTimer(() => late.abort(new DOMException(message, "TimeoutError")), limitMs);
+  try {
+    return await run(signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]));
+  } finally {
+    timer.cancel();
+  }
+}

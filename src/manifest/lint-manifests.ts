@@ -11,7 +11,7 @@ import { type LoaderParts, ManifestLoader } from "./manifest-loader.ts";
 import { ManifestSet } from "./manifest-set.ts";
 import { modes } from "./modes.ts";
 import { maxManifestBytes } from "./parse-manifest.ts";
-import { missingTargets } from "./relayed-tools.ts";
+import { missingTargets } from "./tool-needs.ts";
 
 /** A file or folder of manifests. */
 export interface ManifestPlace {

@@ -4,9 +4,10 @@ import { messageOf, type ToolkitError } from "../core/error.ts";
 import { assertNamespace } from "../core/identifier.ts";
 import type { Tool } from "../core/item.ts";
 import { type ItemOrigin, withOrigin } from "../core/item-origin.ts";
-import { isInside, readBounded, realpathInside } from "../lib/bounded-file.ts";
+import { FileTooLarge, LinkLeadsOut, isInside, readBounded, realpathInside } from "../lib/bounded-file.ts";
 import { didYouMean, nearest } from "../lib/similar.ts";
-import type { FieldPath } from "../lib/value.ts";
+import { type FieldPath } from "../lib/value.ts";
+import { systemClock, type Clock } from "../lib/clock.ts";
 import { type Environment, expandVariables, VariableError } from "../lib/variables.ts";
 import { kindsWith } from "./kinds.ts";
 import type { ManifestContext, ManifestKind, ParsedManifest } from "./manifest-port.ts";
@@ -16,6 +17,8 @@ import { modeOf } from "./tool-kind.ts";
 /** The things that modes are given. */
 export interface LoaderParts extends Pick<ManifestContext, "sandboxes" | "clients"> {
   readonly env: Environment;
+  /** Default: that of the machine. */
+  readonly clock?: Clock | undefined;
   readonly executors: Parameters<typeof kindsWith>[0];
 }
 
@@ -96,6 +99,7 @@ class ManifestVersion implements ManifestContext {
   readonly env: Environment;
   readonly folder: string | undefined;
   readonly signal: AbortSignal;
+  readonly clock: Clock;
   readonly sandboxes: ManifestContext["sandboxes"];
   readonly clients: ManifestContext["clients"];
   readonly files = new Set<string>();
@@ -108,6 +112,7 @@ class ManifestVersion implements ManifestContext {
     this.#manifest = manifest;
     this.signal = signal;
     this.env = parts.env;
+    this.clock = parts.clock ?? systemClock;
     this.sandboxes = parts.sandboxes;
     this.clients = parts.clients;
   }

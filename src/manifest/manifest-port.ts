@@ -3,7 +3,8 @@ import type { ToolkitError } from "../core/error.ts";
 import type { CallContext, Tool } from "../core/item.ts";
 import type { JsonSchema } from "../core/schema/types.ts";
 import type { ToolAnnotations, ToolOptions } from "../core/tool-options.ts";
-import type { FieldPath } from "../lib/value.ts";
+import { type FieldPath } from "../lib/value.ts";
+import { type Clock } from "../lib/clock.ts";
 import type { Environment } from "../lib/variables.ts";
 import type { ToolSpec } from "./manifest-schema.ts";
 
@@ -48,6 +49,8 @@ export interface ManifestContext {
   readonly folder: string | undefined;
   /** Aborts when this version of the manifest is replaced or removed before its tools are made. */
   readonly signal: AbortSignal;
+  /** The clock of the toolkit. */
+  readonly clock: Clock;
   /** Commands that run others, by the name that a manifest gives in `exec.sandbox`. */
   readonly sandboxes: Readonly<Record<string, readonly string[]>>;
   /** Handlers of tools of the mode `client`, by tool. */
@@ -87,6 +90,8 @@ export interface ManifestRun {
   readonly options?: ToolOptions | undefined;
   /** The tool that it calls, and the field that names it: one that is not there is reported by the commands that check. */
   readonly calls?: { readonly ref: string; readonly path: FieldPath } | undefined;
+  /** Looks whether what it asks is there, for `toolweave doctor`, and the field that names it. It rejects with the reason why not. */
+  readonly check?: { run(signal: AbortSignal): Promise<unknown>; readonly path: FieldPath } | undefined;
   /** The schemas, where the manifest has none. */
   readonly input?: JsonSchema | undefined;
   readonly output?: JsonSchema | undefined;

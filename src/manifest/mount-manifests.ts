@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { observedToolkit } from "../call/observers.ts";
 import { messageOf } from "../core/error.ts";
 import { assertNamespace } from "../core/identifier.ts";
 import { assertOptionNames, invalidOption, type OptionNames } from "../core/options.ts";
@@ -89,7 +90,8 @@ export function registerWith(host: ManifestHost, options: ManifestOptions): Moun
   const { env = process.env, executors = {}, sandboxes = {}, clients = {} } = options;
   for (const [name, value] of Object.entries({ env, executors, sandboxes, clients }))
     if (!isRecord(value)) throw invalidOption(name, "an object", value, owner);
-  const loader = new ManifestLoader({ env, executors: { ...modes, ...executors }, sandboxes, clients });
+  const clock = observedToolkit(host)?.clock;
+  const loader = new ManifestLoader({ env, clock, executors: { ...modes, ...executors }, sandboxes, clients });
   const set = new ManifestSet({ paths, load, recursive, pollMs, namespace }, loader);
   return new Mount(host, set, { namespace, watch });
 }

@@ -5,7 +5,7 @@ import { didYouMean, nearest } from "../lib/similar.ts";
 import type { ManifestExecutor, ManifestKind, ManifestRun, ManifestTool } from "./manifest-port.ts";
 import { knownToolFields, modeFields, type ToolSpec, toolSpec } from "./manifest-schema.ts";
 import { modes } from "./modes.ts";
-import { noteCall } from "./relayed-tools.ts";
+import { noteNeeds } from "./tool-needs.ts";
 import { schemaAt } from "./tool-schemas.ts";
 
 /** `kind: Tool`: one manifest, one tool of some mode. */
@@ -77,6 +77,6 @@ function toolOf(manifest: ManifestTool, made: ManifestRun): Tool {
     },
     run: (input: Readonly<Record<string, unknown>>, context) => made.run(input, context),
   };
-  if (made.calls !== undefined) noteCall(tool, { ...made.calls, problem: manifest.problem });
+  noteNeeds(tool, made, manifest);
   return tool;
 }

@@ -58,7 +58,7 @@ function endlessReference(root: JsonSchema): string | undefined {
     isOver.set(schema, true);
     return undefined;
   };
-  // What is added while the map is gone through comes up too.
+  // The loop comes to schemas that are added while it runs.
   for (const [schema, pointer] of seen) {
     const found = isOver.has(schema) ? undefined : circleFrom(schema, pointer);
     if (found !== undefined) return found;

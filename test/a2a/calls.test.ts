@@ -102,6 +102,32 @@ describe.each(forms)("an agent of %s", (_form, options) => {
     expect(await result.parts?.[0]?.text()).toBe("logged in");
   });
 
+  verifies("W4", "an authorization that is needed is said in words, and no other data of the agent is", async () => {
+    const served = await agent(options);
+    const needed =
+      "The agent needs an authorization: scheme oauth2, for calendar, scopes calendar.read calendar.write, code WDJB-MJHT, at https://login.example/device";
+    const said: (string | undefined)[] = [];
+    const toolkit = await connected(served.card);
+    const onProgress = ({ message }: { readonly message?: string | undefined }) => said.push(message);
+    const result = await toolkit.call("travel.plan", { message: "authorize" }, { onProgress });
+    expect(result.meta?.a2a).toMatchObject({ state: "auth-required" });
+    const texts = await Promise.all((result.parts ?? []).map((part) => part.text()));
+    expect(texts).toEqual([
+      needed,
+      "code as an image",
+      expect.stringMatching(/^\[The agent waits for an authorization\./),
+    ]);
+    expect(said.at(-1)).toBe(needed);
+    const elicit = async ({ message, url }: ElicitRequest) => {
+      said.push(message, url);
+      return { action: "decline" } as const;
+    };
+    const asking = await connected(served.card, {}, { elicit });
+    await asking.call("travel.plan", { message: "authorize" });
+    expect(said.slice(-2)).toEqual([needed, "https://login.example/device"]);
+    expect(JSON.stringify([said, texts])).not.toContain("secret-of");
+  });
+
   verifies("W4", "a task whose call is canceled is canceled at its agent", async () => {
     const served = await agent(options);
     const toolkit = await connected(served.card);

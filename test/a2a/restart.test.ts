@@ -1,10 +1,16 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Readable, Writable } from "node:stream";
 import { setTimeout } from "node:timers/promises";
 import { describe, expect } from "vitest";
 import { type A2aOptions, a2a } from "../../src/a2a/index.ts";
+import { doctor as doctorCommand } from "../../src/cli/commands/doctor-command.ts";
+import { Terminal } from "../../src/cli/terminal.ts";
+import { ConfiguredToolkit } from "../../src/config/configured-toolkit.ts";
+import { readConfig } from "../../src/config/read-config.ts";
 import type { AddConnectorOptions } from "../../src/connection/connect-options.ts";
+import { virtualClock } from "../../src/testing/virtual-clock.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { contextOf, never, RecordingHost } from "../mcp/fixture/host.ts";
 import { listen } from "../mcp/fixture/http.ts";
@@ -104,6 +110,44 @@ verifies("W4", "an agent that does not answer is not connected, and is connected
   expect(await (await toolkit.call("travel.plan", { message: "echo Bern" })).parts?.[0]?.text()).toBe("Bern");
 });
 
+verifies(
+  ["W1", "W4", "X1"],
+  "the agent of a manifest that is killed is named by doctor, and its next call connects anew",
+  async () => {
+    const path = await folder();
+    const first = await start(path);
+    const manifest = `kind: Tool\nmetadata: { name: plan }\nspec:\n  mode: a2a\n  a2a: { agent_url: "${first.card}", skill_id: plan }\n`;
+    await writeFile(join(path, "plan.yaml"), manifest);
+    await writeFile(join(path, "toolweave.yaml"), "manifests: [plan.yaml]\n");
+    const { toolkit } = await ConfiguredToolkit.of(await readConfig(join(path, "toolweave.yaml")));
+    open.push(() => toolkit.close());
+    await toolkit.start();
+    const call = async () => (await toolkit.call("manifest.plan", { message: "echo Bern" })).parts?.[0]?.text();
+    const doctor = async () => {
+      const printed: string[] = [];
+      const stdout = new Writable({ write: (chunk, _, done) => done(void printed.push(String(chunk))) });
+      const streams = { stdin: Readable.from([]), stdout, stderr: stdout, env: process.env, cwd: path };
+      await doctorCommand({}, new Terminal(streams), never);
+      return printed.join("");
+    };
+    expect(await call()).toBe("Bern");
+    expect(await doctor()).toContain("Nothing is wrong.");
+    await first.child.kill();
+    expect((await failure(toolkit.call("manifest.plan", { message: "echo Bern" }))).code).toBe("UNAVAILABLE");
+    const lost = await doctor();
+    expect(lost).toContain(`${join(path, "plan.yaml")}:5:21: plan cannot ask its agent: `);
+    expect(lost).toContain("1 thing is wrong.");
+    const second = await start(path, {}, first.port);
+    expect(await call()).toBe("Bern");
+    // Nothing was called meanwhile: what was known of the first is not in the way.
+    await second.child.kill();
+    await start(path, {}, first.port);
+    expect(await call()).toBe("Bern");
+    await writeFile(join(path, "plan.yaml"), manifest.replace("skill_id: plan", "skill_id: fly"));
+    expect(await doctor()).toContain("has no skill fly");
+  },
+);
+
 verifies("W4", "a connector that is taken away in the middle of a task leaves its outcome unknown", async () => {
   const agent = await startAgent();
   open.push(() => agent.close());
@@ -172,4 +216,32 @@ verifies("W4", "a stream that is dead without an end is noticed, and the task as
   await session.ping?.({});
   expect((await call).meta?.a2a).toMatchObject({ state: "completed" });
   expect(methods).toEqual(["SendStreamingMessage", "GetTask"]);
+});
+
+verifies("W4", "the wait for an authorization ends by the clock of the toolkit", async () => {
+  const agent = await startAgent({ streaming: false });
+  open.push(() => agent.close());
+  const clock = virtualClock();
+  const shown = Promise.withResolvers<void>();
+  const elicit = async () => {
+    shown.resolve();
+    return { action: "accept" } as const;
+  };
+  const toolkit = new Toolkit({ clock, delegate: { elicit } });
+  open.push(() => toolkit.close());
+  toolkit.addConnector(a2a(agent.card), { namespace: "travel" });
+  await toolkit.start();
+  let isOver = false;
+  const call = toolkit.call("travel.plan", { message: "authorize" }).finally(() => {
+    isOver = true;
+  });
+  await shown.promise;
+  // Requests to the agent take real time between the polls.
+  let waitedMs = 0;
+  for (; !isOver && waitedMs < 60 * 60_000; waitedMs += 10_000) {
+    await clock.advance(10_000);
+    await setTimeout(10);
+  }
+  expect((await call).meta?.a2a).toMatchObject({ state: "auth-required" });
+  expect(waitedMs).toBeGreaterThanOrEqual(10 * 60_000);
 });

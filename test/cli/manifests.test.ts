@@ -47,6 +47,9 @@ verifies(["X1", "W1"], "list and the log show several mistakes of one manifest o
     new RegExp(`^manifest: ${at}:3:\\d+: timeout_ms must be .*\nmanifest: ${at}:3:\\d+: labels must be .*\n$`, "m"),
   );
   expect(stderr).not.toContain("\\n");
+  const served = (await folder.run(["serve"])).stderr;
+  expect(served).toMatch(new RegExp(`${at}:3:\\d+: timeout_ms must be .*\n${at}:3:\\d+: labels must be [^{]*\n`));
+  expect(served).not.toMatch(/\\n|ToolkitError/);
 });
 
 verifies(
@@ -120,3 +123,26 @@ verifies(["X1", "W1"], "a schema whose reference leads to itself is a mistake wi
   expect(stderr).toContain("not-a.yaml:4:");
   expect(stderr).toContain("out.yaml:4:");
 });
+
+verifies(
+  ["X1", "W1"],
+  "entries of one namespace that are read in different ways are a mistake of the configuration",
+  async () => {
+    await mkdir(join(folder.path, "more"));
+    await folder.write("one.yaml", tool("one", "mock_result: 1"));
+    await folder.write("more/two.yaml", tool("two", "mock_result: 2"));
+    await folder.write("toolweave.yaml", "manifests:\n  - one.yaml\n  - { path: more, recursive: true }\n");
+    for (const command of ["list", "doctor", "lint"]) {
+      const { stdout, stderr, code } = await folder.run([command]);
+      expect(stdout + stderr, command).toContain(
+        "toolweave.yaml:3:5 manifests.1 is of the namespace manifest, as manifests.0 is, and has recursive: true where that has false",
+      );
+      expect(code).not.toBe(0);
+    }
+    await folder.write(
+      "toolweave.yaml",
+      "manifests:\n  - { path: one.yaml, recursive: true }\n  - { path: more, recursive: true }\n",
+    );
+    expect((await folder.run(["list"])).stdout).toMatch(/manifest\.one.*manifest\.two/s);
+  },
+);

@@ -5,7 +5,9 @@ import { Toolkit } from "../../src/index.ts";
 import { type ManifestOptions, registerWith } from "../../src/manifest/index.ts";
 import { ManifestLoader } from "../../src/manifest/manifest-loader.ts";
 import { ManifestSet } from "../../src/manifest/manifest-set.ts";
+import { virtualClock } from "../../src/testing/virtual-clock.ts";
 import { failure, rejection } from "../support/failure.ts";
+import { serve } from "../support/serve.ts";
 import { verifies } from "../support/verifies.ts";
 import { folderWith } from "./manifest-fixture.ts";
 
@@ -111,6 +113,23 @@ describe("a folder of manifests", () => {
       await writeFile(join(folder, "data/one.json"), "1");
       await expect.poll(answer, { timeout: 20_000 }).toBe(1);
     }
+  });
+
+  verifies("W1", "waits for a document no longer than the clock of the toolkit says", async () => {
+    const asked = Promise.withResolvers<void>();
+    const origin = await serve(() => asked.resolve());
+    const folder = await folderWith({ "api.yaml": `kind: OpenAPI\nspec: { document: "${origin}/openapi.json" }\n` });
+    const clock = virtualClock();
+    const toolkit = new Toolkit({ clock });
+    onTestFinished(() => toolkit.close());
+    await using _ = registerWith(toolkit, { paths: [folder] });
+    const starting = toolkit.start();
+    await asked.promise;
+    await clock.advance(30_000);
+    await starting;
+    await expect
+      .poll(() => problems(toolkit), { timeout: 20_000 })
+      .toEqual([expect.stringContaining("The document cannot be fetched")]);
   });
 
   test("may be missing, and its namespaces taken", async () => {

@@ -92,7 +92,7 @@ function unusedOf(place: string, patterns: readonly string[], entries: readonly 
   });
 }
 
-/** The manifests of a configuration: each mistake in one, with its place. */
+/** The manifests of a configuration: each mistake in one, and each tool or agent that one needs and that is not there, with its place. */
 export async function manifestFindings(
   { written: { manifests = [] } }: ReadConfig,
   toolkit: Toolkit,
@@ -104,10 +104,11 @@ export async function manifestFindings(
   );
   const { entries, failures } = await toolkit.list({ kind: "tool", signal });
   const wrong = failures.filter(({ namespace }) => namespaces.has(namespace));
-  const { missingTargets } = await import("../../manifest/relayed-tools.ts");
+  const { missingTargets, unreachedAgents } = await import("../../manifest/tool-needs.ts");
   const tools = entries.map(({ item }) => item);
   const missing = await missingTargets(tools, { toolbox: toolkit, signal });
-  const problems = [...wrong.map(({ error }) => error), ...missing];
+  const unreached = await unreachedAgents(tools, signal);
+  const problems = [...wrong.map(({ error }) => error), ...missing, ...unreached];
   return problems.length === 0
     ? [{ what: "manifests" }]
     : problems.map(({ message }) => ({ what: "manifests", problem: message }));

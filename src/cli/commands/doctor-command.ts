@@ -1,5 +1,6 @@
 import { access, constants } from "node:fs/promises";
 import { delimiter, dirname, isAbsolute, join, resolve } from "node:path";
+import { manifestPlaces } from "../../config/config-parts.ts";
 import { plannedConnectors } from "../../config/planned-connectors.ts";
 import { findConfig, type ReadConfig, readConfig } from "../../config/read-config.ts";
 import type { Connection } from "../../core/connection.ts";
@@ -73,6 +74,7 @@ async function configFinding(
   try {
     const config = await readConfig(file);
     plannedConnectors(config, {});
+    manifestPlaces(config);
     tell([{ what: file }]);
     return config;
   } catch (error) {

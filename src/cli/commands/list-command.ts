@@ -41,7 +41,7 @@ export async function list(
       );
     for (const failure of page.failures) terminal.note(failureText(failure), "yellow");
     if (workspace.config?.written.manifests !== undefined) {
-      const { missingTargets } = await import("../../manifest/relayed-tools.ts");
+      const { missingTargets } = await import("../../manifest/tool-needs.ts");
       const items = entries.map(({ item }) => item);
       for (const { message } of await missingTargets(items, { toolbox: workspace.toolkit, signal }))
         terminal.note(visible(message), "yellow");

@@ -73,7 +73,7 @@ function readValue(text: string, mediaType: string, request: OperationRequest): 
     throw new ToolkitError("REMOTE_ERROR", message, { server: host }, { cause });
   }
   if (jsonFault(value, maxLevels) !== "depth") return value;
-  const message = `The answer to ${whatOf(request)} is nested deeper than ${maxLevels} levels.`;
+  const message = `The answer to ${whatOf(request)} is nested deeper than ${maxLevels} levels, which is the most that is read: ask the service for something flatter.`;
   throw new ToolkitError("LIMIT_EXCEEDED", message, { limit: "depth", max: maxLevels });
 }
 

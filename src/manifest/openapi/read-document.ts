@@ -1,5 +1,6 @@
 import { dirname, join } from "node:path";
 import { messageOf, ToolkitError } from "../../core/error.ts";
+import { withinTime } from "../../lib/backoff.ts";
 import { EgressPolicy } from "../../lib/fetch/egress-policy.ts";
 import { jsonFault } from "../../lib/nesting.ts";
 import { stepsOf } from "../../lib/pointer.ts";
@@ -53,12 +54,13 @@ export async function readDocument(
 }
 
 /** The origin is written by the operator, so it may be private; where it leads on to may not. */
-async function fetched(url: URL, manifest: ParsedManifest, { signal }: ManifestContext): Promise<string> {
+async function fetched(url: URL, manifest: ParsedManifest, { signal, clock }: ManifestContext): Promise<string> {
   try {
     const egress = EgressPolicy.strict.allowing(url.origin);
-    const both = AbortSignal.any([signal, AbortSignal.timeout(fetchTimeoutMs)]);
-    const content = await readLocation(url, { egress, signal: both, maxBytes });
-    return Buffer.from(await content.bytes()).toString("utf8");
+    return await withinTime(fetchTimeoutMs, { clock, signal }, async (both) => {
+      const content = await readLocation(url, { egress, signal: both, maxBytes });
+      return Buffer.from(await content.bytes()).toString("utf8");
+    });
   } catch (cause) {
     signal.throwIfAborted();
     if (ToolkitError.is(cause, "LIMIT_EXCEEDED"))

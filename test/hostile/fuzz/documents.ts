@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { readDefinition } from "../../../src/core/definition.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
 import type { ManifestContext } from "../../../src/manifest/manifest-port.ts";
 import { toolsOfDocument } from "../../../src/manifest/openapi/openapi-manifest.ts";
 import { parseManifest } from "../../../src/manifest/parse-manifest.ts";
@@ -115,6 +116,7 @@ async function attack(text: string): Promise<void> {
   const manifest = parseManifest({ text: JSON.stringify({ kind: "OpenAPI", spec }), file: undefined });
   const context: ManifestContext = {
     env: {},
+    clock: systemClock,
     folder: undefined,
     signal,
     sandboxes: {},
