@@ -151,7 +151,7 @@ export class Directory {
       page = await this.#page(filter, owner, { offset, end, signal });
     }
     const { count, entries } = page;
-    const failures = this.#catalog.failures(namespaces, owner);
+    const failures = this.#catalog.restless(owner, namespaces).flatMap((namespace) => namespace.failures);
     return Object.freeze({
       entries,
       count,
@@ -224,7 +224,7 @@ export class Directory {
     except?: Namespace,
   ): Promise<void> {
     const waits: Promise<void>[] = [];
-    for (const namespace of this.#catalog.namespaces(owner, namespaces)) {
+    for (const namespace of this.#catalog.restless(owner, namespaces)) {
       // One that is connecting is not waited for: it delays no list, and is among the failures until it is there.
       if (namespace === except || (namespace.connection !== undefined && namespace.connection.state !== "idle"))
         continue;

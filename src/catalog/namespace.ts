@@ -34,6 +34,8 @@ export interface NamespaceOptions {
   readonly head?: ((request: HeadRequest) => Promise<boolean>) | undefined;
   /** Its failures at the time of asking: what is missing or old, and why. */
   readonly failures?: (() => readonly ListFailure[]) | undefined;
+  /** True while it is not waited for and has no failure; `disturbed` or `setStale` is called when that ends. Default: where neither can be. */
+  readonly isQuiet?: (() => boolean) | undefined;
   /** Makes it report when the content of a resource changes. Missing, it does so unasked. */
   readonly subscribe?: Source["subscribe"] | undefined;
   /** The reason why a resource that one of its templates made is refused. Default: that of the template alone. */
@@ -47,6 +49,7 @@ export class Namespace {
   readonly settling: NonNullable<NamespaceOptions["settling"]>;
   readonly coming: NonNullable<NamespaceOptions["coming"]>;
   readonly head: NamespaceOptions["head"];
+  readonly isQuiet: () => boolean;
   readonly subscribe: Source["subscribe"] | undefined;
   readonly refusalOf: NonNullable<NamespaceOptions["refusalOf"]>;
   #name: string;
@@ -76,6 +79,7 @@ export class Namespace {
     this.settling = options.settling ?? (() => undefined);
     this.coming = options.coming ?? ((wanted) => this.settling(false, wanted));
     this.head = options.head;
+    this.isQuiet = options.isQuiet ?? (() => options.settling === undefined && options.failures === undefined);
     this.subscribe = options.subscribe;
     this.refusalOf = options.refusalOf ?? (() => undefined);
     this.#failures = options.failures ?? (() => []);
@@ -89,6 +93,11 @@ export class Namespace {
   /** Its failures now: what is missing or old, and why. */
   get failures(): readonly ListFailure[] {
     return this.#failures();
+  }
+
+  /** Lists ask it again whether it is quiet. */
+  disturbed(): void {
+    this.#onChange([]);
   }
 
   get<K extends Kind>(kind: K, key: string): Entry<K> | undefined {
@@ -208,8 +217,9 @@ export class Namespace {
     return this.change({ put: registrations, remove });
   }
 
-  /** Marks all it has as old, or as current again. */
+  /** Marks all it has as old, or as current again. Whether it is quiet is another question then. */
   setStale(stale: boolean): void {
+    this.disturbed();
     if (stale === this.#stale) return;
     this.#stale = stale;
     this.#changed(this.#renewed((entry) => this.#twin(entry)));

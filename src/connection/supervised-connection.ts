@@ -118,6 +118,7 @@ export class SupervisedConnection extends ConnectionView implements Connection {
       },
       coming: () => (this.state === "idle" ? this.#first.pendingForLookups : this.#first.pendingForCalls),
       failures: () => this.#failures(),
+      isQuiet: () => this.state === "connected" && this.parts.catalog.failures.length === 0,
       subscribe: (uri, given) => this.parts.subscriptions.add(uri, given),
       refusalOf: (uri, { name, item }) =>
         this.parts.options.allow.refusalOf(uri, { kind: "template", key: item.uriTemplate, name }),
@@ -211,13 +212,12 @@ export class SupervisedConnection extends ConnectionView implements Connection {
       this.#first.settle();
       this.parts.log.disconnected(error, this.attempts);
     }
-    const { namespace, attempts } = this;
     this.#host.emit({
       type: "connectorDisconnected",
-      namespace,
+      namespace: this.namespace,
       connection: this,
       error,
-      attempts,
+      attempts: this.attempts,
       retryInMs: retryInMs === undefined ? undefined : Math.round(retryInMs),
     });
   }
