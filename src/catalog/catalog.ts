@@ -2,7 +2,7 @@ import { definitionOf } from "../core/entry.ts";
 import { ToolkitError } from "../core/error.ts";
 import { type ListEventType, listChangedEvent, type ToolkitEvent } from "../core/event.ts";
 import { builtinNamespace, userNamespace } from "../core/identifier.ts";
-import { type Entry, type Item, type Kind, kinds, type ListFailure } from "../core/item.ts";
+import { type Entry, type Item, type Kind, kinds } from "../core/item.ts";
 import type { NameScope } from "../core/name-rules.ts";
 import { present } from "../lib/value.ts";
 import type { Registration } from "./deferred-items.ts";
@@ -233,8 +233,9 @@ export class Catalog implements NameScope {
     return select(filter, this.#scope(owner), this.#lists, this.#wholes);
   }
 
-  failures(kinds: readonly Kind[], names?: ReadonlySet<string>, owner = ""): readonly ListFailure[] {
-    return this.namespaces(owner, names).flatMap((namespace) => namespace.failures(kinds));
+  /** Those of `namespaces` that may have failures, or be waited for. */
+  restless(owner: string, names?: ReadonlySet<string>): readonly Namespace[] {
+    return names === undefined ? this.#scope(owner).restless : this.namespaces(owner, names);
   }
 
   #scope(owner: string): Scope {
@@ -242,7 +243,7 @@ export class Catalog implements NameScope {
     const personal = this.#personal(owner);
     let scope = this.#scopes.get(personal);
     if (scope === undefined) {
-      scope = new Scope(this.#byName.values(), this.#gone, personal);
+      scope = new Scope(this.#byName.values(), this.#gone, { common: this.#common, personal });
       this.#scopes.set(personal, scope);
     }
     return scope;
@@ -265,10 +266,8 @@ export class Catalog implements NameScope {
 
   #assertFree(name: string): void {
     if (!this.#byName.has(name)) return;
-    throw new ToolkitError("CONFLICT", `The namespace "${name}" is taken. Give another one.`, {
-      key: name,
-      owners: [name],
-    });
+    const message = `The namespace "${name}" is taken. Give another one.`;
+    throw new ToolkitError("CONFLICT", message, { key: name, owners: [name] });
   }
 
   #remember(namespace: Namespace, registrations: readonly Registration[]): void {
@@ -278,8 +277,9 @@ export class Catalog implements NameScope {
     }
   }
 
-  /** Items changed that all have. */
+  /** Items changed that all have; without changes, a namespace was disturbed. */
   #changed(changes: readonly IndexChange[]): void {
+    if (changes.length === 0) this.#common.disturbed();
     for (const change of changes) this.#lists.changed(change);
     this.#common.forget();
     this.#scopes = new WeakMap();

@@ -172,7 +172,7 @@ export class Directory {
       page = await this.#page(filter, owner, { offset, end, signal });
     }
     const { count, entries } = page;
-    const failures = this.#catalog.failures(filter.kinds, namespaces, owner);
+    const failures = this.#catalog.restless(owner, namespaces).flatMap((namespace) => namespace.failures(filter.kinds));
     return Object.freeze({
       entries,
       count,
@@ -246,7 +246,7 @@ export class Directory {
   ): Promise<void> {
     const wanted = { kinds };
     const waits: Promise<void>[] = [];
-    for (const namespace of this.#catalog.namespaces(owner, namespaces)) {
+    for (const namespace of this.#catalog.restless(owner, namespaces)) {
       const settling = namespace === except ? undefined : settlingOf(namespace, wanted);
       if (settling !== undefined) waits.push(settling);
     }

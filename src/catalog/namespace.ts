@@ -36,6 +36,8 @@ export interface NamespaceOptions {
   readonly failures?: ((of: readonly Kind[]) => readonly ListFailure[]) | undefined;
   /** False where it is not known what it has of one of these kinds: its server never listed them. Default: true. */
   readonly hasListed?: ((of: readonly Kind[]) => boolean) | undefined;
+  /** True while it is not waited for and has no failure; `disturbed` or `setStale` is called when that ends. Default: where neither can be. */
+  readonly isQuiet?: (() => boolean) | undefined;
   /** Makes it report when the content of a resource changes. Missing, it does so unasked. */
   readonly subscribe?: Source["subscribe"] | undefined;
   /** The reason why a resource that one of its templates made is refused. Default: that of the template alone. */
@@ -49,6 +51,7 @@ export class Namespace {
   readonly settling: NonNullable<NamespaceOptions["settling"]>;
   readonly coming: NonNullable<NamespaceOptions["coming"]>;
   readonly head: NamespaceOptions["head"];
+  readonly isQuiet: () => boolean;
   readonly subscribe: Source["subscribe"] | undefined;
   readonly refusalOf: NonNullable<NamespaceOptions["refusalOf"]>;
   readonly hasListed: NonNullable<NamespaceOptions["hasListed"]>;
@@ -80,6 +83,7 @@ export class Namespace {
     this.settling = options.settling ?? (() => undefined);
     this.coming = options.coming ?? ((wanted) => this.settling(false, wanted));
     this.head = options.head;
+    this.isQuiet = options.isQuiet ?? (() => options.settling === undefined && options.failures === undefined);
     this.subscribe = options.subscribe;
     this.refusalOf = options.refusalOf ?? (() => undefined);
     this.hasListed = options.hasListed ?? (() => true);
@@ -89,6 +93,11 @@ export class Namespace {
 
   get name(): string {
     return this.#name;
+  }
+
+  /** Lists ask it again whether it is quiet. */
+  disturbed(): void {
+    this.#onChange([]);
   }
 
   get<K extends Kind>(kind: K, key: string): Entry<K> | undefined {
@@ -208,8 +217,9 @@ export class Namespace {
     return this.change({ put: registrations, remove });
   }
 
-  /** Marks all it has of some kinds as old, or as current again. */
+  /** Marks all it has of some kinds as old, or as current again. Whether it is quiet is another question then. */
   setStale(stale: boolean, of: Iterable<Kind> = kinds): void {
+    this.disturbed();
     const changed = [...of].filter((kind) => this.#stale.has(kind) !== stale);
     if (changed.length === 0) return;
     for (const kind of changed) this.#stale[stale ? "add" : "delete"](kind);

@@ -20,6 +20,12 @@ export class RemovedNames {
   }
 }
 
+/** The namespace that only an owner has, behind those that all have. */
+interface OwnerNamespaces {
+  readonly common: Scope;
+  readonly personal: Namespace;
+}
+
 /** The namespaces of an owner, in the order of lookups, and the results of lookups in them until one changes. */
 export class Scope {
   readonly namespaces: readonly Namespace[];
@@ -27,12 +33,16 @@ export class Scope {
   readonly personal: Namespace | undefined;
   readonly #byName: ReadonlyMap<string, Namespace>;
   readonly #gone: RemovedNames;
+  readonly #owner: OwnerNamespaces | undefined;
+  #restless: readonly Namespace[] | undefined;
   /** Keys that were resolved to an item, by set of kinds. */
   readonly #resolved: Map<string, Entry>[] = [];
 
   /** @param gone - names of namespaces that were removed */
-  constructor(common: Iterable<Namespace>, gone: RemovedNames, personal?: Namespace) {
+  constructor(common: Iterable<Namespace>, gone: RemovedNames, owner?: OwnerNamespaces) {
     this.#gone = gone;
+    this.#owner = owner;
+    const personal = owner?.personal;
     this.namespaces = personal === undefined ? [...common] : [...common, personal];
     this.personal = personal;
     this.#byName = new Map(this.namespaces.map((namespace) => [namespace.name, namespace]));
@@ -61,6 +71,18 @@ export class Scope {
     const set = setOf(kinds);
     const resolved = this.#resolved[set] ?? new Map<string, Entry>();
     this.#resolved[set] = resolved.set(key, entry);
+  }
+
+  /** Those of its namespaces that were not quiet after one was disturbed last: only these may have failures, or be waited for. */
+  get restless(): readonly Namespace[] {
+    if (this.#owner !== undefined) return [...this.#owner.common.restless, this.#owner.personal];
+    this.#restless ??= this.namespaces.filter((namespace) => !namespace.isQuiet());
+    return this.#restless;
+  }
+
+  /** Forgets which namespaces were quiet. */
+  disturbed(): void {
+    this.#restless = undefined;
   }
 
   /** Forgets what was found before something changed. */

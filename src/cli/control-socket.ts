@@ -3,7 +3,7 @@ import { lstat, mkdir, realpath } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
-import { runStatuses } from "./more-commands.ts";
+import { runStatuses } from "./command-options.ts";
 
 /** The version of what is said through the socket. */
 export const controlVersion = 1;

@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import { collect, runStatuses } from "./command-options.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** The work of a command. Resolves to its exit code. */
@@ -6,9 +7,6 @@ export type CommandAction = (args: readonly string[], options: Record<string, un
 
 /** Makes the handler of a command of its work. */
 export type On = (action: CommandAction) => (...given: readonly unknown[]) => Promise<void>;
-
-/** The states of runs of workflows. */
-export const runStatuses = ["running", "waiting", "succeeded", "failed", "cancelled"] as const;
 
 /** The command for runs of workflows. */
 export function addWorkflowsCommand(program: Command, on: On, terminal: Terminal, signal: AbortSignal): void {
@@ -92,6 +90,3 @@ export function addFileCommands(program: Command, on: On, terminal: Terminal, si
 }
 
 /** Collects the values of an option that may be repeated. */
-export function collect(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, value];
-}

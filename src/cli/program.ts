@@ -1,16 +1,10 @@
-import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { Command, CommanderError, Option } from "commander";
 import { ToolkitError } from "../core/error.ts";
 import { packageVersion } from "../lib/package.ts";
 import { visibleLines } from "../lib/visible-text.ts";
+import { collect, kindOf, milliseconds, startAhead } from "./command-options.ts";
 import { errorText, exitCodeOf, exitCodes } from "./exit-code.ts";
-import {
-  addFileCommands,
-  addTypesCommand,
-  addWorkflowsCommand,
-  type CommandAction,
-  collect,
-  type On,
-} from "./more-commands.ts";
+import { addFileCommands, addTypesCommand, addWorkflowsCommand, type CommandAction, type On } from "./more-commands.ts";
 import { Terminal } from "./terminal.ts";
 
 /** Runs a command line. @returns the exit code: see `exitCodes`. It never rejects */
@@ -108,11 +102,14 @@ function addCatalogCommands(program: Command, on: On, terminal: Terminal, signal
     .command("list")
     .description("list tools, prompts, resources and templates")
     .argument("[text]", "only those with this text in their name or description")
-    .option("-k, --kind <kind>", "tool, prompt, resource or template")
+    .addOption(new Option("-k, --kind <kind>", "tool, prompt, resource or template").argParser(kindOf))
     .option("-n, --namespace <name>", "only those of a namespace")
     .option("--schema", "with the schemas of inputs and outputs")
     .action(
-      on(async ([text], options) => (await import("./commands/list-command.ts")).list(text, options, terminal, signal)),
+      on(async ([text], options) => {
+        await using _ahead = await startAhead(options, terminal.streams.cwd);
+        return await (await import("./commands/list-command.ts")).list(text, options, terminal, signal);
+      }),
     );
   program
     .command("call")
@@ -224,10 +221,4 @@ function addOperatorCommands(program: Command, on: On, terminal: Terminal, signa
     .description("write what pinned servers offer to toolweave.lock")
     .option("--check", "compare instead, and fail where something changed")
     .action(on(async (_, options) => (await import("./commands/lock-command.ts")).lock(options, terminal, signal)));
-}
-
-function milliseconds(text: string): number {
-  const value = Number(text);
-  if (!(value > 0)) throw new InvalidArgumentError("It must be a number of milliseconds above 0.");
-  return value;
 }

@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { agent, type ModelsOptions } from "../agent/index.ts";
-import { commandLine } from "../config/command-line.ts";
 import type { AppliedChanges } from "../config/configured-toolkit.ts";
 import type { ReadConfig } from "../config/read-config.ts";
 import { messageOf } from "../core/error.ts";
@@ -16,19 +15,14 @@ import type { OpenPage } from "../mcp/auth/oauth-options.ts";
 import { Toolkit } from "../toolkit/toolkit.ts";
 import type { Workflows } from "../workflow/workflows.ts";
 import { loggerOf } from "./command-log.ts";
+import { pairOf, type ServerOptions, targetsOf } from "./command-options.ts";
 import { UsageMistake } from "./exit-code.ts";
 import { answersOf } from "./person.ts";
 import type { Terminal, TerminalStreams } from "./terminal.ts";
 
 /** The options that every command has. */
-export interface GlobalOptions {
+export interface GlobalOptions extends ServerOptions {
   readonly config?: string | undefined;
-  /** URLs and command lines of servers to look at without a configuration. */
-  readonly server?: readonly string[] | undefined;
-  /** `NAME=VALUE` for those that are started. */
-  readonly env?: readonly string[] | undefined;
-  /** `Name: value` for those over HTTP. */
-  readonly header?: readonly string[] | undefined;
   readonly json?: boolean | undefined;
   readonly verbose?: boolean | undefined;
   readonly timeout?: number | undefined;
@@ -187,7 +181,7 @@ async function configOf(
 }
 
 async function serversOf(
-  { server = [], ...options }: GlobalOptions,
+  options: GlobalOptions,
   { streams }: Terminal,
   {
     lazy,
@@ -196,23 +190,16 @@ async function serversOf(
   }: WorkspaceUse & { readonly toolkit: ToolkitOptions; readonly openPage: OpenPage | undefined },
 ): Promise<Toolkit> {
   const toolkit = new Toolkit(given);
-  const env = Object.fromEntries((options.env ?? []).map((pair) => pairOf(pair, "=", "--env NAME=VALUE")));
+  const targets = targetsOf(options, streams.cwd);
   const headers = Object.fromEntries((options.header ?? []).map((pair) => pairOf(pair, ":", "--header 'Name: value'")));
   const isAuthorized = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
-  const targets = server.map(commandLine);
   const wantsLogin = !isAuthorized && targets.some((target) => "url" in target);
   const login = wantsLogin ? { auth: await loginOf(openPage, streams.env) } : {};
   for (const target of targets) {
     if ("url" in target) toolkit.addConnector({ ...target, headers }, { lazy, ...login });
-    else toolkit.addConnector({ ...target, env, cwd: streams.cwd }, { lazy, connectTimeoutMs: downloadMs });
+    else toolkit.addConnector(target, { lazy, connectTimeoutMs: downloadMs });
   }
   return toolkit;
-}
-
-function pairOf(pair: string, separator: string, form: string): readonly [name: string, value: string] {
-  const at = pair.indexOf(separator);
-  if (at < 1) throw new UsageMistake(`Write ${form}; this is ${JSON.stringify(pair)}.`);
-  return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()];
 }
 
 /** The login at servers over HTTP. It is loaded for them alone: a child process needs none, and it takes as long as a third of the rest. */

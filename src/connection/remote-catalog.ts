@@ -234,6 +234,7 @@ export class RemoteCatalog {
     const since = this.#problems.get(kind)?.since ?? Math.floor(this.#host.clock.now());
     if (error === undefined) this.#problems.delete(kind);
     else this.#problems.set(kind, { error, since, isCut });
+    if (this.#problems.size > 0) this.#host.namespace.disturbed();
   }
 
   #unread(kind: Kind, error: unknown): ToolkitError {

@@ -2,6 +2,7 @@ import type { Namespace } from "../catalog/namespace.ts";
 import type { Connection, ServerInfo } from "../core/connection.ts";
 import type { Connector } from "../core/connector.ts";
 import { ToolkitError } from "../core/error.ts";
+import { kinds } from "../core/item.ts";
 import { assertOptionNames, signalName } from "../core/options.ts";
 import type { ContractChange } from "../core/pin.ts";
 import type { ReadOptions } from "../core/resource.ts";
@@ -113,12 +114,13 @@ export class SupervisedConnection extends ConnectionView implements Connection {
         if (start) this.start();
         return this.settling ?? this.parts.listed.pendingForLookups(wanted);
       },
-      coming: (wanted) =>
-        this.state === "idle"
-          ? this.settling
-          : (this.#first.pendingForCalls ?? this.parts.listed.pendingForCalls(wanted)),
+      coming: (wanted) => {
+        if (this.state === "idle") return this.settling;
+        return this.#first.pendingForCalls ?? this.parts.listed.pendingForCalls(wanted);
+      },
       failures: (of) => this.failures(of),
       hasListed: (of) => this.parts.listed.missing(of).length === 0,
+      isQuiet: () => this.state === "connected" && this.failures(kinds).length === 0,
       subscribe: (uri, given) => this.parts.subscriptions.add(uri, given),
       refusalOf: (uri, { name, item }) =>
         this.parts.options.allow.refusalOf(uri, { kind: "template", key: item.uriTemplate, name }),
@@ -218,13 +220,12 @@ export class SupervisedConnection extends ConnectionView implements Connection {
       this.#first.settle();
       this.parts.log.disconnected(error, this.attempts);
     }
-    const { namespace, attempts } = this;
     this.#host.emit({
       type: "connectorDisconnected",
-      namespace,
+      namespace: this.namespace,
       connection: this,
       error,
-      attempts,
+      attempts: this.attempts,
       retryInMs: retryInMs === undefined ? undefined : Math.round(retryInMs),
     });
   }

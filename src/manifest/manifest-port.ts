@@ -3,8 +3,8 @@ import type { ToolkitError } from "../core/error.ts";
 import type { CallContext, Tool } from "../core/item.ts";
 import type { JsonSchema } from "../core/schema/types.ts";
 import type { ToolAnnotations, ToolOptions } from "../core/tool-options.ts";
-import { type FieldPath } from "../lib/value.ts";
-import { type Clock } from "../lib/clock.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { FieldPath } from "../lib/value.ts";
 import type { Environment } from "../lib/variables.ts";
 import type { ToolSpec } from "./manifest-schema.ts";
 

@@ -20,6 +20,7 @@ import {
   within,
 } from "./open-session.ts";
 import { noRedactor, type Redactor, redactorOf } from "./redact.ts";
+import { childOf } from "./target/child-of.ts";
 import {
   type CheckedHttpTarget,
   type CheckedStdioTarget,
@@ -204,8 +205,6 @@ function httpOpener(
 }
 
 function stdioOpener(target: CheckedStdioTarget, trust: McpConnectorOptions["trust"]): Open {
-  const { command: given, args: own, env, cwd, wrap, inheritEnv } = target;
-  const [command = given, ...args] = [...wrap, given, ...own];
   const runner = packageOf(target)?.runner;
   const timeoutHint =
     runner && `${runner} may still have been downloading it: raise connectTimeoutMs, or install the package beforehand`;
@@ -214,15 +213,13 @@ function stdioOpener(target: CheckedStdioTarget, trust: McpConnectorOptions["tru
     // Loaded when it is needed: a service that speaks HTTP only needs no child processes.
     const { StdioTransport } = await import("./transport/stdio/stdio-transport.ts");
     const { limits, redactor } = attempt;
-    const { variables, withheld, secrets } = inheritedEnvironment(process.env, { inheritEnv, trust });
+    const { parameters, missing, secrets } = childOf(target, trust);
     for (const secret of secrets) redactor.conceal(secret);
-    const missing = withheld.filter((name) => env[name] === undefined);
     if (missing.length > 0 && !isReported) {
       isReported = true;
       attempt.host.log({ level: "warning", logger: attempt.label, data: withheldText(missing) });
     }
-    const parameters = { command, args, env: { ...variables, ...env }, cwd, ...limits, redactor };
-    return openOverPipe(() => new StdioTransport(parameters), { ...attempt, timeoutHint });
+    return openOverPipe(() => new StdioTransport({ ...parameters, ...limits, redactor }), { ...attempt, timeoutHint });
   };
 }
 

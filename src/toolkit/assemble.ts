@@ -138,8 +138,8 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
   const memory = new TargetMemory({ store, hold, closing });
   const chosen = [policy.allow, storedPromptRules?.rules].flatMap((rules) => rules?.texts ?? []);
   const hasBareRules = () => chosen.some((text) => ruleCheck.isBare(text));
-  const shared = { ...sourceHost, interactions, pins, memory, random, hasBareRules };
-  const connectors = new Connectors({ ...shared, timeoutMs, maxQueuedCalls });
+  const connecting = { interactions, pins, memory, random, hasBareRules };
+  const connectors = new Connectors({ ...sourceHost, ...connecting, timeoutMs, maxQueuedCalls });
   const unwatch = store.watch((event) => {
     if (event.type === "warning") logger.warn(event.message);
   });

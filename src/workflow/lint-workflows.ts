@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { ToolkitError, messageOf, toError } from "../core/error.ts";
-import { type TargetToolbox } from "../core/find-target.ts";
+import { ToolkitError, toError } from "../core/error.ts";
+import type { TargetToolbox } from "../core/find-target.ts";
 import type { FieldPath } from "../lib/value.ts";
 import type { Mistake } from "../lib/written-mistakes.ts";
 import { Findings } from "../prompt/lint/lint-findings.ts";

@@ -69,7 +69,7 @@ verifies(
     expect(list.code).toBe(0);
     const doctor = await folder.run(["doctor"]);
     for (const text of [list.stderr, doctor.stdout]) {
-      expect(text).toContain(`${said("near.yaml", "hand.greeet")} Did you mean \`hand.greet\`?`);
+      expect(text).toContain(`${said("near.yaml", "hand.greeet")} Did you mean "hand.greet"?`);
       expect(text).toContain(said("far.yaml", "nowhere.read"));
       expect(text).not.toContain("good.yaml");
     }

@@ -376,6 +376,29 @@ describe("a connection", () => {
       expect(connection().warnings).toHaveLength(3);
     });
 
+    verifies("L3", "a page shows a failure that began after one without any, and none once it is gone", async () => {
+      await bench.start({ other: new FakeConnector(), weather: far });
+      const failing = async () =>
+        (await bench.toolkit.list({ limit: 1 })).failures.map(({ namespace, error }) => [namespace, error.code]);
+      expect(await failing()).toEqual([]);
+      far.outcomes = [new Error("refused"), new Error("refused")];
+      far.session.lose(new Error("it crashed"));
+      expect(await failing()).toEqual([["weather", "UNAVAILABLE"]]);
+      await bench.clock.advance(60_000);
+      expect(await failing()).toEqual([]);
+      far.lists.tool = new Error("the database is down");
+      far.session.host.changed({ kind: "tool" });
+      await bench.clock.advance(20);
+      expect(await failing()).toEqual([["weather", "REMOTE_ERROR"]]);
+      far.lists.tool = tools("forecast");
+      await bench.clock.advance(60_000);
+      expect(await failing()).toEqual([]);
+      const late = new FakeConnector();
+      late.outcomes = ["hang"];
+      bench.toolkit.addConnector(late, { namespace: "late" });
+      expect(await failing()).toEqual([["late", "UNAVAILABLE"]]);
+    });
+
     verifies("L3", "a list that fails keeps what was known, is a failure, and is read again", async () => {
       await bench.start({ weather: far });
       const changedAt = bench.clock.now();

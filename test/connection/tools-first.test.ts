@@ -286,7 +286,7 @@ describe("tools come first", () => {
       open();
       await settle();
       expect(bench.warnings()).toEqual([
-        'policy.block names "bried", and no item has that name now: it does nothing. Did you mean `weather.brief`?',
+        'policy.block names "bried", and no item has that name now: it does nothing. Did you mean "weather.brief"?',
       ]);
     });
 

@@ -1,8 +1,8 @@
 import { describe, expect } from "vitest";
 import { Toolkit } from "../../src/index.ts";
 import { faultyServer, virtualClock } from "../../src/testing/index.ts";
-import { until } from "../support/until.ts";
 import { FakeConnector } from "../support/fake-connector.ts";
+import { until } from "../support/until.ts";
 import { verifies } from "../support/verifies.ts";
 import { serveOverHttp } from "./fixture/client.ts";
 

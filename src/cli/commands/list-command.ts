@@ -1,16 +1,14 @@
-import type { Entry, Kind, ListFailure } from "../../core/item.ts";
-import { kinds } from "../../core/item.ts";
-import { nearest, orDidYouMean } from "../../lib/similar.ts";
+import { type Entry, type Kind, kinds, type ListFailure } from "../../core/item.ts";
 import { visible } from "../../lib/visible-text.ts";
 import { shownMessage } from "../command-log.ts";
-import { exitCodes, UsageMistake } from "../exit-code.ts";
+import { exitCodes } from "../exit-code.ts";
 import { schemasOf } from "../item-schemas.ts";
 import type { Terminal } from "../terminal.ts";
 import { type GlobalOptions, openWorkspace, type Workspace, withoutNextAttempt } from "../workspace.ts";
 
 /** The options of `list`. */
 export interface ListCommandOptions extends GlobalOptions {
-  readonly kind?: string | undefined;
+  readonly kind?: Kind | undefined;
   readonly namespace?: string | undefined;
   readonly schema?: boolean | undefined;
 }
@@ -22,7 +20,7 @@ export async function list(
   terminal: Terminal,
   signal: AbortSignal,
 ): Promise<number> {
-  const kind = options.kind === undefined ? kinds : [kindOf(options.kind)];
+  const kind = options.kind === undefined ? kinds : [options.kind];
   await using workspace = await openWorkspace(options, terminal, { signal });
   const page = await workspace.toolkit.list({ kind, namespace: options.namespace, session: workspace.session, signal });
   const wanted = pattern?.toLowerCase();
@@ -59,12 +57,6 @@ function isOfCommand({ kind, ref }: Entry): boolean {
 function nothingText(namespace: string | undefined, { toolkit }: Workspace): string {
   if (namespace === undefined) return "There is nothing.";
   return `There is nothing in ${namespace}. The servers are ${toolkit.connections.map((each) => each.namespace).join(", ") || "none"}.`;
-}
-
-function kindOf(given: string): Kind {
-  const kind = kinds.find((each) => each === given || `${each}s` === given);
-  if (kind !== undefined) return kind;
-  throw new UsageMistake(`--kind is ${kinds.join(", ")}, and not ${given}.${orDidYouMean(nearest(given, kinds))}`);
 }
 
 function textOf({ ref, item }: Entry): string {

@@ -1,7 +1,7 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import { commandLine, isFolder, isNowhere } from "./child-command.ts";
-import { adopt } from "./process-group.ts";
+import { adopt, endGroup } from "./process-group.ts";
 
 /** A program, and what it is started with. */
 export interface ChildParameters {
@@ -31,14 +31,76 @@ export async function spawnChild(
   onSpawn: (child: PipedChild) => void = () => {},
 ): Promise<PipedChild> {
   try {
-    const child = spawnGroup(parameters);
+    const { child, hasStarted } = takeAhead(parameters) ?? start(parameters);
     onSpawn(child);
-    if (child.pid !== undefined) adopt(child.pid);
-    await spawned(child);
+    await hasStarted;
     return child;
   } catch (error) {
     throw await spawnError(parameters, shown, (error as NodeJS.ErrnoException).code);
   }
+}
+
+interface StartedChild {
+  readonly child: PipedChild;
+  /** Rejects where the program could not be started. */
+  readonly hasStarted: Promise<void>;
+}
+
+/** The children that no `spawnChild` has taken over yet, by the text of their parameters. */
+const ahead = new Map<StartedChild, string>();
+
+/**
+ * Starts a program before the `spawnChild` of the same parameters is called, which gives this child then.
+ *
+ * @returns ends the child where that call did not come
+ */
+export function spawnAhead(parameters: ChildParameters): () => Promise<void> {
+  let started: StartedChild;
+  try {
+    started = start(parameters);
+  } catch {
+    // Refused before it was started, as it will be by that call.
+    return async () => {};
+  }
+  const { child, hasStarted } = started;
+  ahead.set(started, textOf(parameters));
+  // The call that takes it over reports what fails; until then nothing else listens.
+  hasStarted.catch(() => {});
+  for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on("error", () => {});
+  return async () => {
+    if (ahead.delete(started)) await endChild(child);
+  };
+}
+
+/** Ends a child, and all that it started. */
+export async function endChild(child: PipedChild): Promise<void> {
+  child.stdin.end();
+  try {
+    await endGroup(child);
+  } finally {
+    // A grandchild may have inherited the far ends: ours must not keep this process alive.
+    for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
+    child.unref();
+  }
+}
+
+function takeAhead(parameters: ChildParameters): StartedChild | undefined {
+  if (ahead.size === 0) return undefined;
+  const text = textOf(parameters);
+  for (const [started, other] of ahead) {
+    if (other === text && ahead.delete(started)) return started;
+  }
+  return undefined;
+}
+
+function textOf({ command, args, env, cwd }: ChildParameters): string {
+  return JSON.stringify([command, args, env, cwd]);
+}
+
+function start(parameters: ChildParameters): StartedChild {
+  const child = spawnGroup(parameters);
+  if (child.pid !== undefined) adopt(child.pid);
+  return { child, hasStarted: spawned(child) };
 }
 
 function spawnGroup({ command, args, env, cwd }: ChildParameters): PipedChild {

@@ -2,8 +2,13 @@ import type { Writable } from "node:stream";
 import { ToolkitError } from "../../../core/error.ts";
 import { withServerOutput } from "../../../core/server-output.ts";
 import { LineReader, OutputTail } from "../../../lib/child/child-output.ts";
-import { endGroup } from "../../../lib/child/process-group.ts";
-import { type ChildParameters, type PipedChild, SpawnError, spawnChild } from "../../../lib/child/spawn-child.ts";
+import {
+  type ChildParameters,
+  endChild,
+  type PipedChild,
+  SpawnError,
+  spawnChild,
+} from "../../../lib/child/spawn-child.ts";
 import { isRecord } from "../../../lib/value.ts";
 import type { Redactor } from "../../redact.ts";
 import { ConnectionLostError, messageTooLarge } from "../../rpc/rpc-error.ts";
@@ -151,10 +156,13 @@ export class StdioTransport implements Transport {
     child.stdin.on("close", () => this.#lost("it closed its stdin"));
     child.stdout.on("end", () => this.#lost("it closed its stdout"));
     child.on("error", (error) => this.#lost(error.message));
-    child.on("exit", (code, signal) => {
+    const exited = (code: number | null, signal: NodeJS.Signals | null) => {
       this.#exit = signal === null ? `it exited with code ${code}` : `it was ended by ${signal}`;
       this.#lost(this.#exit);
-    });
+    };
+    child.on("exit", exited);
+    // One that was started ahead may have ended before.
+    if (child.exitCode !== null || child.signalCode !== null) exited(child.exitCode, child.signalCode);
   }
 
   #line(line: string): void {
@@ -202,14 +210,7 @@ export class StdioTransport implements Transport {
     const child = this.#child;
     if (child === undefined) return;
     this.#waiting.clear();
-    child.stdin.end();
-    try {
-      await endGroup(child);
-    } finally {
-      // A grandchild may have inherited the far ends: ours must not keep this process alive.
-      for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
-      child.unref();
-    }
+    await endChild(child);
   }
 
   #stderrQuote(): string | undefined {
