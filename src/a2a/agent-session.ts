@@ -86,16 +86,18 @@ export class AgentSession implements ConnectorSession {
     if (this.#recovering > 0) return;
     const { profiles, host } = this.#parts;
     const { http, sdk } = profiles;
-    const [running] = this.#runs;
     const known = this.#profile.fetched;
+    // The agent may be back by the time that a call begins during this: it says nothing of that one's stream.
+    const earlier = [...this.#runs];
+    const [running] = earlier;
     const reading = fetchCard(http, sdk, { known, signal: signal ?? this.#parts.lifetime.signal });
     try {
       const read = running === undefined ? await reading : await within(reading, patienceMs, running.clock);
-      if (read === undefined) this.#interrupt();
+      if (read === undefined) interrupt(earlier);
       else if (read !== known) host.changed({ kind: "tool" });
     } catch (error) {
       if (signal?.aborted || !isBreak(error)) return;
-      if (this.#runs.size > 0) this.#interrupt();
+      if (this.#runs.size > 0) interrupt(earlier);
       else this.#end(toError(agentFailure(error, this.#failing, "the request for its card", "card")));
     }
   }
@@ -208,10 +210,6 @@ export class AgentSession implements ConnectorSession {
     });
   }
 
-  #interrupt(): void {
-    for (const run of this.#runs) run.interrupt();
-  }
-
   /** An id that another principal has got is unknown to every other one. @throws ToolkitError `NOT_FOUND` */
   #assertOwn(id: string, context: CallContext | undefined, uri?: string): void {
     const owner = id === "" ? undefined : this.#parts.owners.get(id);
@@ -269,4 +267,8 @@ function noSkill(name: string, skills: readonly NamedSkill[], agent: string): To
 
 function noArtifact(uri: string, agent: string, cause?: unknown): ToolkitError<"NOT_FOUND"> {
   return new ToolkitError("NOT_FOUND", `${agent} has no artifact ${uri}.`, { key: uri, suggestions: [] }, { cause });
+}
+
+function interrupt(runs: readonly TaskRun[]): void {
+  for (const run of runs) run.interrupt();
 }

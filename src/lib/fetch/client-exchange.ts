@@ -56,6 +56,8 @@ export interface ClientConnections {
   readonly isFresh: boolean;
   /** One request more, or less, waits for a connection. */
   waits(change: 1 | -1): void;
+  /** The answer to a request is complete. */
+  answered(): void;
 }
 
 type Zlib = typeof import("node:zlib");
@@ -179,6 +181,7 @@ export class Exchange implements ClientResponse, Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     this.#finish();
+    this.#client.answered();
     this.#body?.resolve();
   }
 
