@@ -406,7 +406,7 @@ describe("what passes through the pipes", () => {
     const several = vi.spyOn(Socket.prototype, "_writev");
     try {
       for (let turn = 0; turn < 2; turn += 1) {
-        // What was sent before is of a turn before.
+        // Messages of the handshake are of a turn before.
         await new Promise((resolve) => setImmediate(resolve));
         for (const write of [one, several]) write.mockClear();
         const calls = Array.from({ length: 16 }, () => session.call("any", {}, contextOf()));
