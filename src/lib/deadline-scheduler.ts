@@ -18,7 +18,8 @@ const minListenedTo = 64;
 /**
  * Waits for promises that may never settle. All waits share one timer, and one listener for each distinct signal, and the clock is read
  * once for all that began in one turn of the event loop, so that a wait costs none of these. Limits count from the end of that turn, and
- * from then on signals are listened to: most waits are over by then. Until then an abort is noticed where a wait settles, or where its owner is followed.
+ * from then on signals are listened to: most waits are over by then. Until then an abort is noticed where a wait settles. Both begin at once
+ * where the owner is followed.
  */
 export class DeadlineScheduler implements DeadlineHost {
   readonly clock: Clock;
@@ -119,20 +120,22 @@ export class DeadlineScheduler implements DeadlineHost {
   ): ScheduledDeadline {
     const deadline = new ScheduledDeadline(owner, limits, resolve, reject, this);
     this.#waits.add(deadline);
-    if (
-      this.#starter === undefined &&
-      (limits.totalMs < Number.POSITIVE_INFINITY || limits.inactivityMs < Number.POSITIVE_INFINITY)
-    ) {
-      this.#starter = this.clock.setTimer(this.#begin, 0);
-      this.#starter.keepAlive(true);
-    }
     owner.onDeadline(deadline);
+    const isFollowed = owner.isFollowed === true;
+    if (limits.totalMs < Number.POSITIVE_INFINITY || limits.inactivityMs < Number.POSITIVE_INFINITY) {
+      // A wait that is followed is for something outside: with a timer at hand the event loop sleeps and wakes up dearer than the clock is read.
+      if (isFollowed) this.#begin();
+      else if (this.#starter === undefined) {
+        this.#starter = this.clock.setTimer(this.#beginLater, 0);
+        this.#starter.keepAlive(true);
+      }
+    }
     const { callerSignal, outerSignals } = owner;
     deadline.turn = this.#turn;
     if (callerSignal === undefined && outerSignals === undefined) return deadline;
     deadline.outerSignals = outerSignals;
     deadline.isToListen = true;
-    if (owner.isFollowed === true) this.listenTo(deadline);
+    if (isFollowed) this.listenTo(deadline);
     else if (!this.#listensLater) {
       this.#listensLater = true;
       setImmediate(this.#listenToAll);
@@ -163,9 +166,13 @@ export class DeadlineScheduler implements DeadlineHost {
     if (this.#waits.remove(deadline) && this.#waits.size === 0) this.#timer?.keepAlive(false);
   }
 
-  /** Begins the limits of the waits of the turn that has ended, as far as they still last. */
-  readonly #begin = (): void => {
+  readonly #beginLater = (): void => {
     this.#starter = undefined;
+    this.#begin();
+  };
+
+  /** Begins the limits of the waits that have none yet, as far as they still last: the latest ones. */
+  #begin(): void {
     const now = this.clock.now();
     let next = Number.POSITIVE_INFINITY;
     let deadline = this.#waits.first;
@@ -176,7 +183,7 @@ export class DeadlineScheduler implements DeadlineHost {
     }
     this.#wakeUpAt(next);
     if (this.#waits.size > 0) this.#timer?.keepAlive(true);
-  };
+  }
 
   /** A wait may be due sooner than was known. */
   watch(deadline: ScheduledDeadline): void {

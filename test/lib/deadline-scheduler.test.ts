@@ -72,6 +72,32 @@ test("all share one timer, which keeps the process alive only while somebody wai
   expect([clock.timers, clock.keptAlive]).toEqual([0, 0]);
 });
 
+test("limits begin at once where the owner is followed, and no timer is set for that", async () => {
+  const clock = virtualClock();
+  const setTimer = vi.spyOn(clock, "setTimer");
+  const room = new DeadlineScheduler(clock);
+  const limits = { inactivityMs: 1000, totalMs: 5000 };
+  for (let call = 0; call < 3; call += 1) {
+    const answer = Promise.withResolvers<number>();
+    const result = room.wait(answer.promise, waiter({ isFollowed: true }).waiter, limits);
+    expect([clock.timers, clock.nextInMs, clock.keptAlive]).toEqual([1, 1000 - call * 10, 1]);
+    answer.resolve(call);
+    expect(await result).toBe(call);
+    expect(clock.keptAlive).toBe(0);
+    await clock.advance(10);
+  }
+  expect(setTimer).toHaveBeenCalledTimes(1);
+  // Others of the turn begin with it.
+  const endedAt: number[] = [];
+  const note = () => endedAt.push(clock.now());
+  const begunAt = clock.now();
+  room.wait(never, waiter().waiter, limits).catch(note);
+  room.wait(never, waiter({ isFollowed: true }).waiter, limits).catch(note);
+  await clock.advance(2000);
+  expect(endedAt).toEqual([begunAt + 1000, begunAt + 1000]);
+  expect([clock.timers, clock.keptAlive]).toEqual([0, 0]);
+});
+
 test("what is over in the turn in which it began reads no clock", async () => {
   const clock = virtualClock();
   const read = vi.spyOn(clock, "now");

@@ -400,14 +400,23 @@ describe("what passes through the pipes", () => {
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  test("requests of one turn are one write", async () => {
+  test("the first request of a turn is written at once, the next ones in batches of twice as many each", async () => {
     const session = await connect(server());
-    const writes = [vi.spyOn(Socket.prototype, "_write"), vi.spyOn(Socket.prototype, "_writev")];
+    const one = vi.spyOn(Socket.prototype, "_write");
+    const several = vi.spyOn(Socket.prototype, "_writev");
     try {
-      await Promise.all(Array.from({ length: 16 }, () => session.call("any", {}, contextOf())));
-      expect(writes.map((write) => write.mock.calls.length)).toEqual([0, 1]);
+      for (let turn = 0; turn < 2; turn += 1) {
+        // Messages of the handshake are of a turn before.
+        await new Promise((resolve) => setImmediate(resolve));
+        for (const write of [one, several]) write.mockClear();
+        const calls = Array.from({ length: 16 }, () => session.call("any", {}, contextOf()));
+        const inTurn = () => [one.mock.calls.length, several.mock.calls.map(([chunks]) => chunks.length)];
+        expect(inTurn()).toEqual([1, [2, 4, 8]]);
+        await Promise.all(calls);
+        expect(inTurn()).toEqual([2, [2, 4, 8]]);
+      }
     } finally {
-      for (const write of writes) write.mockRestore();
+      for (const write of [one, several]) write.mockRestore();
       await session[Symbol.asyncDispose]();
     }
   });

@@ -49,6 +49,8 @@ export class StdioTransport implements Transport {
   #exit: string | undefined;
   #leaving = false;
   #draining: Promise<void> | undefined;
+  /** The number of messages written in this turn. */
+  #turnSize = 0;
   /** Lines that the child has no room for, in order: of requests by id, of other messages by the message. */
   readonly #waiting = new Map<unknown, string>();
 
@@ -89,9 +91,8 @@ export class StdioTransport implements Transport {
       throw new ConnectionLostError("the server's process is not running", { sent: false });
     }
     const line = `${JSON.stringify(message)}\n`;
-    this.#writeTogether(stdin);
     if (this.#draining === undefined) {
-      if (stdin.write(line)) return undefined;
+      if (this.#write(stdin, line)) return undefined;
       // One promise for all who wait, for each listener counts.
       this.#draining = this.#drain(stdin).finally(() => {
         this.#draining = undefined;
@@ -103,12 +104,25 @@ export class StdioTransport implements Transport {
     return this.#draining;
   }
 
-  /** The messages that are sent in one turn are written at once: a write for each message costs both sides more than the message. */
-  #writeTogether(stdin: Writable): void {
-    if (stdin.writableCorked > 0) return;
-    stdin.cork();
-    process.nextTick(() => stdin.uncork());
+  /**
+   * Writes the first message of a turn at once, and the next ones in batches of two, four and so on: the child works on those while the others
+   * are made, and a write for each would cost both sides more than the message. Gives what `write` gives.
+   */
+  #write(stdin: Writable, line: string): boolean {
+    if (this.#turnSize === 0) process.nextTick(this.#endTurn, stdin);
+    this.#turnSize += 1;
+    // 1, 3, 7, 15 and so on.
+    const isLastOfBatch = (this.#turnSize & (this.#turnSize + 1)) === 0;
+    if (!isLastOfBatch && stdin.writableCorked === 0) stdin.cork();
+    const hasRoom = stdin.write(line);
+    if (isLastOfBatch) stdin.uncork();
+    return hasRoom;
   }
+
+  readonly #endTurn = (stdin: Writable): void => {
+    this.#turnSize = 0;
+    stdin.uncork();
+  };
 
   /** Takes a request off those that wait to be written, where the message cancels one of them. */
   #isWithdrawal({ method, params }: RpcMessage): boolean {
