@@ -292,5 +292,9 @@ export const errorCatalog: { readonly [C in ErrorCode]: ErrorDescription } = {
     summary: "An optional package is not installed.",
     remedy: "Install it with the command it names.",
   },
-  CLOSED: { status: 503, summary: "The toolkit, connection, source or store was closed, or the run of a workflow cancelled.", remedy: "Make a new one." },
+  CLOSED: {
+    status: 503,
+    summary: "The toolkit, connection, source or store was closed, or the run of a workflow cancelled.",
+    remedy: "Make a new one.",
+  },
 };
