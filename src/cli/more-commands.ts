@@ -1,4 +1,4 @@
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import type { Terminal } from "./terminal.ts";
 
 /** The work of a command. Resolves to its exit code. */
@@ -7,16 +7,13 @@ export type CommandAction = (args: readonly string[], options: Record<string, un
 /** Makes the handler of a command of its work. */
 export type On = (action: CommandAction) => (...given: readonly unknown[]) => Promise<void>;
 
-/** The states of runs of workflows. */
-export const runStatuses = ["running", "waiting", "succeeded", "failed", "cancelled"] as const;
-
 /** The command for runs of workflows. */
 export function addWorkflowsCommand(program: Command, on: On, terminal: Terminal, signal: AbortSignal): void {
   program
     .command("workflows")
     .description("list the runs of workflows, of the service that runs or in the store; show, resume or cancel one")
     .argument("[run]", "the id of one run, for its steps")
-    .addOption(new Option("--status <status>", "only those of a status").choices(runStatuses))
+    .option("--status <status>", "only those that are running, waiting, succeeded, failed or cancelled")
     .option("--resume", "go on with the run, where what it waits for is settled or its process is gone")
     .option("--cancel", "end the run: what it does is aborted, what it waits for denied")
     .action(
