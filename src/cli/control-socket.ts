@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import { runStatuses } from "./command-options.ts";
+import { workflowRunStatuses } from "../workflow/stored-run.ts";
 
 /** The version of what is said through the socket. */
 export const controlVersion = 1;
@@ -20,7 +21,7 @@ export const runActions = ["show", "resume", "cancel"] as const;
 export const controlRequest = z.discriminatedUnion("method", [
   z.object({ version: z.int(), method: z.literal("status"), watch: z.boolean().optional() }),
   z.object({ version: z.int(), method: z.literal("approvals") }),
-  z.object({ version: z.int(), method: z.literal("workflows"), status: z.enum(runStatuses).optional() }),
+  z.object({ version: z.int(), method: z.literal("workflows"), status: z.enum(workflowRunStatuses).optional() }),
   z.object({ version: z.int(), method: z.literal("workflow"), id: z.string(), action: z.enum(runActions) }),
   z.object({ version: z.int(), method: z.literal("decide"), id: z.string(), approved: z.boolean() }),
 ]);

@@ -1,4 +1,4 @@
-import { type Command, Option } from "commander";
+import { Option, type Command } from "commander";
 import { collect, runStatuses } from "./command-options.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -14,7 +14,7 @@ export function addWorkflowsCommand(program: Command, on: On, terminal: Terminal
     .command("workflows")
     .description("list the runs of workflows, of the service that runs or in the store; show, resume or cancel one")
     .argument("[run]", "the id of one run, for its steps")
-    .addOption(new Option("--status <status>", "only those of a status").choices(runStatuses))
+    .option("--status <status>", "only those that are running, waiting, succeeded, failed or cancelled")
     .option("--resume", "go on with the run, where what it waits for is settled or its process is gone")
     .option("--cancel", "end the run: what it does is aborted, what it waits for denied")
     .action(

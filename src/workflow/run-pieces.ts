@@ -48,8 +48,11 @@ export class RunPieces implements JobPieces<StoredRun> {
 
   /** Has all of a run in its record, and nothing beside it. */
   async gather(claim: Claim<StoredRun, RunEnd>, steps: StepRecords): Promise<void> {
-    if (claim.job.pieces !== undefined) await claim.update({ steps, pieces: undefined });
-    if (!claim.lost.aborted) await this.discard(claim.job);
+    const { id, pieces } = claim.job;
+    // Listed before the write that shows that the run is held still: those of a later holder are not among them.
+    const keys = await this.#keys(id);
+    if (pieces === undefined && keys.length === 0) return;
+    if (await claim.update({ steps, pieces: undefined })) await this.remove(id, keys);
   }
 
   /** Removes those of a run that has ended without a holder. Where that fails they go with its record. */
@@ -58,9 +61,7 @@ export class RunPieces implements JobPieces<StoredRun> {
   }
 
   async discard({ id }: Pick<StoredRun, "id">): Promise<void> {
-    const { records, failures } = await this.#store.list({ collection, owner: id });
-    const keys = [...records, ...failures].map(({ key }) => key);
-    await this.remove(id, keys);
+    await this.remove(id, await this.#keys(id));
   }
 
   /** For one who wrote a piece, and does not hold the run any more: those of a run that has ended have no other reader. */
@@ -72,6 +73,11 @@ export class RunPieces implements JobPieces<StoredRun> {
 
   async remove(run: string, keys: readonly string[]): Promise<void> {
     await Promise.all(keys.map((key) => this.#store.delete(named(run, key))));
+  }
+
+  async #keys(owner: string): Promise<readonly string[]> {
+    const { records, failures } = await this.#store.list({ collection, owner });
+    return [...records, ...failures].map(({ key }) => key);
   }
 }
 

@@ -15,8 +15,11 @@ import type { Workflow } from "./workflow-definition.ts";
 /** The states of the steps of a run, by the id of the step, with `[n]` for each element it was done for. */
 export type StepRecords = Readonly<Record<string, StepRecord>>;
 
+/** The states of a run. */
+export const workflowRunStatuses = ["running", "waiting", "succeeded", "failed", "cancelled"] as const;
+
 /** The state of a run. `waiting`: one of its steps waits for an approval, or for work elsewhere. */
-export type WorkflowRunStatus = "running" | "waiting" | "succeeded" | "failed" | "cancelled";
+export type WorkflowRunStatus = (typeof workflowRunStatuses)[number];
 
 /** A run of a workflow, as it is now. All of it is JSON. */
 export interface WorkflowRun {
@@ -124,7 +127,7 @@ export const isSteps = (value: unknown) =>
 const fields: JobType<StoredRun, RunEnd>["fields"] = {
   ...all(isNumber, "startedAt", "expiresAt", "spentMs"),
   ...all(optional(isTrue), "isLocal", "isAnonymous"),
-  status: oneOf("running", "waiting", "succeeded", "failed", "cancelled"),
+  status: oneOf(...workflowRunStatuses),
   ref: isText,
   workflow: optional(having<Workflow>({ name: isText, steps: Array.isArray })),
   input: () => true,

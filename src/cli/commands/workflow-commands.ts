@@ -1,5 +1,5 @@
 import { visible } from "../../lib/visible-text.ts";
-import type { WorkflowRun } from "../../workflow/stored-run.ts";
+import { type WorkflowRun, workflowRunStatuses } from "../../workflow/stored-run.ts";
 import { runningService } from "../control-client.ts";
 import type { runActions } from "../control-socket.ts";
 import { exitCodes, UsageMistake } from "../exit-code.ts";
@@ -37,6 +37,8 @@ export async function workflowRuns(
   if (id === undefined && (resume || cancel)) throw new UsageMistake("--resume and --cancel need the id of a run.");
   if (resume && cancel) throw new UsageMistake("A run is resumed or cancelled: give one of --resume and --cancel.");
   if (id !== undefined && status !== undefined) throw new UsageMistake("--status is for the list: leave out the id.");
+  if (status !== undefined && !workflowRunStatuses.includes(status))
+    throw new UsageMistake(`--status is one of ${workflowRunStatuses.join(", ")}, and not ${visible(status)}.`);
   await using runs = await keptRuns(options, terminal, signal);
   if (id === undefined) {
     showList(await runs.list(status), options, terminal);
