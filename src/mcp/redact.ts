@@ -1,5 +1,6 @@
 import { inspect } from "node:util";
 import { decoded } from "../lib/pointer.ts";
+import { shownValue } from "../lib/console-text.ts";
 import { formsOf, partsOf } from "../lib/secret-forms.ts";
 import { SecretIndex, searchSteps } from "../lib/secret-index.ts";
 import {
@@ -197,7 +198,7 @@ function redactDescribed(value: unknown, redact: (text: string) => string): unkn
 
 function holds(error: unknown, redact: (text: string) => string): boolean {
   try {
-    const shown = inspect(error, {
+    const shown = shownValue(error, {
       depth: maxDepth,
       maxStringLength: Number.POSITIVE_INFINITY,
       maxArrayLength: Number.POSITIVE_INFINITY,

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import { refOf } from "../../core/entry.ts";
 import { messageOf, ToolkitError } from "../../core/error.ts";
 import { userNamespace } from "../../core/identifier.ts";
@@ -104,7 +103,8 @@ function current({ collection, owner, key }: RecordDraft, { store, signal }: Imp
 
 function isSame(before: StoredRecord, { value, bytes }: RecordDraft): boolean {
   // After a round trip through JSON, as the value in the store.
-  if (!isDeepStrictEqual(before.value, JSON.parse(JSON.stringify(value)))) return false;
+  if (!process.getBuiltinModule("node:util").isDeepStrictEqual(before.value, JSON.parse(JSON.stringify(value))))
+    return false;
   return Buffer.compare(before.bytes ?? new Uint8Array(), bytes ?? new Uint8Array()) === 0;
 }
 
