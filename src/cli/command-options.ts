@@ -18,9 +18,6 @@ export interface ServerOptions {
   readonly header?: readonly string[] | undefined;
 }
 
-/** The states of runs of workflows. */
-export const runStatuses = ["running", "waiting", "succeeded", "failed", "cancelled"] as const;
-
 /**
  * The targets of the servers that a command line names.
  *

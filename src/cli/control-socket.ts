@@ -3,7 +3,6 @@ import { lstat, mkdir, realpath } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
-import { runStatuses } from "./command-options.ts";
 import { workflowRunStatuses } from "../workflow/stored-run.ts";
 
 /** The version of what is said through the socket. */

@@ -1,5 +1,5 @@
-import { Option, type Command } from "commander";
-import { collect, runStatuses } from "./command-options.ts";
+import type { Command } from "commander";
+import { collect } from "./command-options.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** The work of a command. Resolves to its exit code. */

@@ -1,6 +1,5 @@
-import { inspect } from "node:util";
-import { decoded } from "../lib/pointer.ts";
 import { shownValue } from "../lib/console-text.ts";
+import { decoded } from "../lib/pointer.ts";
 import { formsOf, partsOf } from "../lib/secret-forms.ts";
 import { SecretIndex, searchSteps } from "../lib/secret-index.ts";
 import {
