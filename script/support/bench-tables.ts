@@ -18,14 +18,14 @@ export async function benchTables(project: string): Promise<string> {
   return Object.entries(kept).map(tableOf).join("\n\n");
 }
 
-function tableOf([command, { date, node, cores, runs, rows }]: [string, BenchResults]): string {
+function tableOf([name, { date, node, cores, runs, rows }]: [string, BenchResults]): string {
   const made = `${runs === 1 ? "One run" : `Medians of ${runs} runs`}, ${date}, Node ${node.slice(1)}, ${cores} cores.`;
   const lines = rows.map(
     ({ name, ours, peer, ratio, must, reach, verdict }) =>
       `| ${name} | ${ours} | ${peer} | ${ratio} | ${must} | ${reach} | ${verdict} |`,
   );
   return [
-    `### \`${command}\``,
+    `### ${name}`,
     "",
     made,
     "",

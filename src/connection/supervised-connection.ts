@@ -209,10 +209,7 @@ export class SupervisedConnection extends ConnectionView implements Connection {
       this.downSince = Math.floor(this.#host.clock.now());
       this.parts.namespace.setStale(true);
     }
-    if (to === "stopped") {
-      this.#stopped(error);
-      return;
-    }
+    if (to === "stopped") return this.#stopped(error);
     if (to === "connecting") this.parts.requests.wake();
     else if (retryInMs === undefined && error !== undefined) this.parts.requests.rest(error);
     if (error === undefined && from !== "connected") return;

@@ -69,12 +69,8 @@ export async function keep(
     verdict: row.verdict,
   }));
   const results = JSON.parse(await readFile(resultsFile, "utf8").catch(() => "{}"));
-  const command = [
-    "npm run bench --",
-    bench.name,
-    ...passed.map((each) => (each.includes("/") ? "FOLDER" : each)),
-  ].join(" ");
+  const name = [bench.name, ...passed.map((each) => (each.includes("/") ? "FOLDER" : each))].join(" ");
   const date = new Date().toISOString().slice(0, 10);
-  results[command] = { date, node: process.version, cores: cpus().length, runs, rows };
+  results[name] = { date, node: process.version, cores: cpus().length, runs, rows };
   await writeFile(resultsFile, `${JSON.stringify(results, null, 2)}\n`);
 }
