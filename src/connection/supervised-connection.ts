@@ -75,8 +75,7 @@ export class SupervisedConnection extends ConnectionView implements Connection {
 
   async ready(options: ReadOptions = {}): Promise<void> {
     assertOptionNames(options, signalName, "of ready");
-    const { signal } = options;
-    signal?.throwIfAborted();
+    options.signal?.throwIfAborted();
     this.start();
     const isReady = () => this.session !== undefined && this.parts.listed.whole === undefined;
     if (isReady()) return;
@@ -84,8 +83,8 @@ export class SupervisedConnection extends ConnectionView implements Connection {
     const release = keepProcessAlive(this.#host.clock);
     try {
       do {
-        await this.parts.requests.connected(signal);
-        await abortable(Promise.resolve(this.parts.listed.whole), signal);
+        await this.parts.requests.connected(options.signal);
+        await abortable(Promise.resolve(this.parts.listed.whole), options.signal);
       } while (!isReady());
     } finally {
       release();
@@ -209,7 +208,10 @@ export class SupervisedConnection extends ConnectionView implements Connection {
       this.downSince = Math.floor(this.#host.clock.now());
       this.parts.namespace.setStale(true);
     }
-    if (to === "stopped") return this.#stopped(error);
+    if (to === "stopped") {
+      this.#stopped(error);
+      return;
+    }
     if (to === "connecting") this.parts.requests.wake();
     else if (retryInMs === undefined && error !== undefined) this.parts.requests.rest(error);
     if (error === undefined && from !== "connected") return;
