@@ -32,8 +32,8 @@ const requestMs = 10_000;
 const shownLength = 2_000;
 const firstPollMs = 250;
 const maxPollMs = 5_000;
-/** The longest wait for a person who was shown a page to authorize something. */
-const authorizationMs = 10 * 60_000;
+/** The longest wait for a person who was shown a page to authorize something: less than the most that a call may take, so that the caller gets the task. */
+const authorizationMs = 9 * 60_000;
 /** The most questions of an agent in one call. */
 const maxQuestions = 100;
 
