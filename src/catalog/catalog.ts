@@ -182,7 +182,9 @@ export class Catalog implements NameScope {
     patience: Patience = "call",
   ): Entry<K> | Unsettled {
     const scope = this.#scope(owner);
-    const found = this.#found(key, kinds, scope, { visibility, patience });
+    // Most often it was found before: that costs no object.
+    const known = visibility === undefined ? scope.resolved(key, kinds) : undefined;
+    const found = known ?? this.#found(key, kinds, scope, { visibility, patience });
     if (found !== undefined) return found as Entry<K> | Unsettled;
     const coming = patience === "call" ? comingFor(key, kinds, scope, visibility ?? everything) : undefined;
     if (coming !== undefined) return coming;

@@ -125,7 +125,9 @@ export class Connectors implements ConnectionOwner {
     const begun = Promise.all(eager.map((connection) => connection.settling));
     const limit = Promise.withResolvers<void>();
     const timer = this.#host.clock.setTimer(limit.resolve, maxStartingMs);
-    this.#starting = Promise.race([begun, limit.promise]).finally(() => {
+    // A turn of the event loop later: the caller of `start` goes on before the requests for the other lists are made.
+    const isLeft = begun.then(() => new Promise(setImmediate));
+    this.#starting = Promise.race([isLeft, limit.promise]).finally(() => {
       timer.cancel();
       this.#starting = undefined;
     });
