@@ -293,6 +293,31 @@ describe("tools come first", () => {
     expect(await listing).toMatchObject({ count: 3, failures: [] });
   });
 
+  verifies("M4", "whatever needs a lazy connector waits for it, and not only what came first", async () => {
+    await start({ lazy: true });
+    const { toolkit } = bench;
+    const [first, listed, found, prompt] = await Promise.all([
+      toolkit.lookup("weather.forecast"),
+      toolkit.list({ kind: "tool" }),
+      toolkit.lookup("forecast"),
+      toolkit.lookup("weather.brief"),
+    ]);
+    expect([first.ref, found.ref, prompt.ref]).toEqual(["weather.forecast", "weather.forecast", "weather.brief"]);
+    expect(listed).toMatchObject({ count: 1, failures: [] });
+    expect(far.attempts).toBe(1);
+  });
+
+  verifies("M4", "a lazy connector that does not connect is waited for once", async () => {
+    far.outcomes = ["hang"];
+    await start({ lazy: true });
+    const waits = [bench.toolkit.list(), bench.toolkit.list()];
+    for (const wait of waits) expect(await isSettled(wait)).toBe(false);
+    await bench.clock.advance(10_000);
+    for (const { failures } of await Promise.all(waits)) expect(failures).toHaveLength(1);
+    expect(connection.state).toBe("connecting");
+    expect((await bench.toolkit.list()).failures).toHaveLength(1);
+  });
+
   verifies("M13", "where something is pinned all lists are compared together", async () => {
     const { list, open } = held(prompts);
     far.lists.prompt = list;
