@@ -20,7 +20,7 @@ import type { HeadRequest } from "./deferred-items.ts";
 import type { ListFilter } from "./list-selection.ts";
 import type { Namespace } from "./namespace.ts";
 import { unreached } from "./not-found.ts";
-import { type Patience, settlingOf, type Unsettled } from "./search.ts";
+import { begun, type Patience, settlingOf, type Unsettled } from "./search.ts";
 import type { Visibility } from "./visibility.ts";
 
 /** The toolkit of a directory, as far as it may be closed. */
@@ -101,7 +101,7 @@ export class Directory {
       const part = found.wanted ?? wanted;
       if (patience === "call") for (const namespace of coming ?? [unsettled]) awaited.add(namespace);
       // One that has the key need not wait for the others that are coming.
-      const next = coming?.map((each) => each.coming(wanted)) ?? [unsettled.settling(true, part)];
+      const next = coming?.map((each) => each.coming(wanted)) ?? [begun(unsettled, part)];
       await abortable(Promise.race(next), signal);
       this.#host.assertOpen();
     }
@@ -147,7 +147,7 @@ export class Directory {
   }
 
   /**
-   * Lists what there is for an owner, from memory. Only what has not been asked for at all, such as a lazy connector, is waited for, and
+   * Lists what there is for an owner, from memory. Only what begins because it is needed, such as a lazy connector, is waited for, and
    * kinds that a connected server is still listing for the first time.
    *
    * @throws ToolkitError `INVALID_INPUT` for a bad limit or offset, `CLOSED`

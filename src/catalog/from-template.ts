@@ -1,9 +1,14 @@
 import { readDefinition } from "../core/definition.ts";
 import { makeEntry } from "../core/entry.ts";
 import { messageOf, ToolkitError } from "../core/error.ts";
-import type { Entry } from "../core/item.ts";
+import type { Entry, Kind } from "../core/item.ts";
 import type { Resource } from "../core/resource.ts";
 import type { Namespace } from "./namespace.ts";
+
+/** The kinds of which items may be what a key finds of some kinds: a template may make the resource of a URI. */
+export function kindsBehind(kinds: readonly Kind[]): readonly Kind[] {
+  return kinds.includes("resource") && !kinds.includes("template") ? [...kinds, "template"] : kinds;
+}
 
 /**
  * The resource that a template of a namespace makes of a URI; undefined where no template matches it.

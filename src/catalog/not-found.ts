@@ -3,6 +3,7 @@ import { ToolkitError } from "../core/error.ts";
 import { isUri, userNamespace } from "../core/identifier.ts";
 import { type Kind, kinds } from "../core/item.ts";
 import { didYouMean, nearest } from "../lib/similar.ts";
+import { kindsBehind } from "./from-template.ts";
 import type { Namespace } from "./namespace.ts";
 import { parseKey } from "./parsed-key.ts";
 import type { Scope } from "./scope.ts";
@@ -21,10 +22,11 @@ export function unreached(
   kinds: readonly Kind[],
   namespaces: Iterable<Namespace>,
 ): ToolkitError<"UNAVAILABLE"> | undefined {
+  const behind = kindsBehind(kinds);
   for (const namespace of namespaces) {
     const { name } = namespace;
-    const isUnknown = namespace.connection === undefined || !namespace.hasListed(kinds);
-    const error = isUnknown ? namespace.failures(kinds)[0]?.error : undefined;
+    const isUnknown = namespace.connection === undefined || !namespace.hasListed(behind);
+    const error = isUnknown ? namespace.failures(behind)[0]?.error : undefined;
     if (!ToolkitError.is(error, "UNAVAILABLE")) continue;
     const message = `There is no ${kinds.join(" or ")} "${key}" yet: ${error.message}`;
     const details = { ...error.details, namespace: name };
@@ -58,7 +60,7 @@ export function notFound(
   const suggestions = nearest(key, refs(searched, kinds, visibility), 4)
     .filter((ref) => ref !== key)
     .slice(0, 3);
-  const failures = searched.flatMap((namespace) => namespace.failures(kinds).map(({ error }) => error));
+  const failures = searched.flatMap((namespace) => namespace.failures(kindsBehind(kinds)).map(({ error }) => error));
   const message = [
     `There is no ${kinds.length < 3 ? kinds.join(" or ") : "item"} "${key}".`,
     ...reasonsFor(parsed.scopedName?.name ?? key, failures, scope !== undefined),

@@ -77,14 +77,23 @@ export function listedAs(
   return undefined;
 }
 
+/** The namespaces that a lookup, list or call has asked to begin. */
+const asked = new WeakSet<Namespace>();
+
+/** As `settling` of a namespace, which is asked to begin: all that needs it then waits for it, and not only what came first. */
+export function begun(namespace: Namespace, wanted?: WantedItem): Promise<void> | undefined {
+  if (namespace.connection?.state === "idle") asked.add(namespace);
+  return namespace.settling(true, wanted);
+}
+
 /** Undefined where a list does not wait for a namespace; else resolves when it has what is wanted, or is known not to. */
 export function settlingOf(namespace: Namespace, wanted: WantedItem): Promise<void> | undefined {
   const { connection } = namespace;
   if (connection === undefined) return namespace.settling(true);
   if (connection.state === "connected") return namespace.settling(false, wanted);
-  // One that is connecting is not waited for: it delays no list, and is among the failures until it is there.
-  if (connection.state !== "idle") return undefined;
-  return namespace.settling(true)?.then(() => settlingOf(namespace, wanted));
+  // One that connects by itself is not waited for: it delays no list, and is among the failures until it is there.
+  if (connection.state !== "idle" && !isBeginning(namespace)) return undefined;
+  return begun(namespace)?.then(() => settlingOf(namespace, wanted));
 }
 
 /** The first namespace whose server is connected and still lists what may have a key: it may be one that does not look like a URI. */
@@ -111,11 +120,16 @@ export function comingFor(
   return coming[0] === undefined ? undefined : { unsettled: coming[0], coming };
 }
 
-function isAwaited({ connection, settling }: Namespace, patience: Patience, wanted: WantedItem): boolean {
-  const state = connection?.state ?? "idle";
-  // A server that is connecting delays no lookup. One that is connected has its lists in a moment.
-  if (patience === "lookup" && state !== "idle" && state !== "connected") return false;
-  return settling(false, wanted) !== undefined;
+function isAwaited(namespace: Namespace, patience: Patience, wanted: WantedItem): boolean {
+  const state = namespace.connection?.state ?? "idle";
+  // A server that connects by itself delays no lookup. One that is connected has its lists in a moment.
+  if (patience === "lookup" && state !== "idle" && state !== "connected" && !isBeginning(namespace)) return false;
+  return namespace.settling(false, wanted) !== undefined;
+}
+
+/** True for one that connects for the first time because something needs it. */
+function isBeginning(namespace: Namespace): boolean {
+  return namespace.connection?.state === "connecting" && asked.has(namespace);
 }
 
 /**

@@ -78,7 +78,7 @@ export interface AddConnectorOptions extends ConnectorLimits {
    * wish: one that takes them for a permission lets any caller widen what it may touch. Default false.
    */
   readonly callerRoots?: boolean | CallerRootsLimits | undefined;
-  /** Time limit of one attempt to connect and read all lists, in milliseconds. Default 30,000. */
+  /** Time limit of one attempt to connect and list its tools, and of each other list, in milliseconds. Default 30,000. */
   readonly connectTimeoutMs?: number | undefined;
   /** Upper bound of the first wait after a failed attempt, in milliseconds; it doubles up to `maxRetryMs`. Default 2,000. */
   readonly retryMs?: number | undefined;

@@ -132,7 +132,7 @@ export abstract class ConnectionView {
     // One that was given up has a reason, one that was removed has none.
     if (state === "idle" || (state === "stopped" && this.lastError === undefined)) return [];
     if (state !== "connected") return [{ namespace, error: this.unavailable(), since: this.downSince }];
-    return [...this.parts.catalog.failures, ...this.#unlisted(of).map((error) => ({ namespace, error, since }))];
+    return [...this.parts.catalog.failures(of), ...this.#unlisted(of).map((error) => ({ namespace, error, since }))];
   }
 
   #unlisted(of: readonly Kind[]): readonly ToolkitError<"UNAVAILABLE">[] {

@@ -1,3 +1,4 @@
+import { kindsBehind } from "../catalog/from-template.ts";
 import type { WantedItem } from "../catalog/namespace.ts";
 import { type Kind, kinds } from "../core/item.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -16,7 +17,7 @@ export interface ListedKindsHost {
  */
 export class ListedKinds {
   readonly #host: ListedKindsHost;
-  /** Those that were listed in any generation, or could not be. */
+  /** Those that were listed in any generation, or could not be, unless a list is read that replaces an empty one. */
   readonly #listed = new Set<Kind>();
   /** Those that the current generation still has to list. */
   readonly #awaited = new Map<Kind, PromiseWithResolvers<void>>();
@@ -28,9 +29,17 @@ export class ListedKinds {
     this.#host = host;
   }
 
-  /** A generation begins that still has to list these kinds. */
-  begin(awaited: Iterable<Kind>): void {
-    for (const kind of awaited) this.#awaited.set(kind, Promise.withResolvers());
+  /**
+   * A generation begins that still has to list these kinds. Of those that an earlier one listed the old items are there meanwhile; where there
+   * are none, nothing says that the list is an old one, and it is waited for as the first.
+   *
+   * @param hasItems - true for a kind of which there are old items
+   */
+  begin(awaited: Iterable<Kind>, hasItems: (kind: Kind) => boolean): void {
+    for (const kind of awaited) {
+      this.#awaited.set(kind, Promise.withResolvers());
+      if (!hasItems(kind)) this.#listed.delete(kind);
+    }
     this.#asked = Promise.withResolvers();
     if (this.missing(this.#awaited.keys()).length === 0) return;
     this.#lookups = new FirstAttempt();
@@ -89,9 +98,7 @@ export class ListedKinds {
 
   #pending({ kinds: given = kinds, key }: Partial<WantedItem> = {}, limit: FirstAttempt): Promise<void> | undefined {
     if (this.#awaited.size === 0) return undefined;
-    // A template may make the resource of a URI.
-    const mayBe = key !== undefined && given.includes("resource") ? [...given, "template" as const] : given;
-    const missing = mayBe.filter((kind) => this.isAwaited(kind));
+    const missing = (key === undefined ? given : kindsBehind(given)).filter((kind) => this.isAwaited(kind));
     const end = missing.length === 0 ? undefined : limit.pending;
     return end && Promise.race([end, this.#allOf(missing)]);
   }

@@ -66,10 +66,11 @@ export class RemoteCatalog {
     this.#host = host;
   }
 
-  /** The lists that could not be read, or were cut. */
-  get failures(): readonly ListFailure[] {
+  /** The lists of some kinds that could not be read, or were cut. */
+  failures(of: readonly Kind[]): readonly ListFailure[] {
     const namespace = this.#host.namespace.name;
-    return [...this.#problems.values()].map(({ error, since }) => ({ namespace, error, since }));
+    const problems = [...this.#problems].filter(([kind]) => of.includes(kind));
+    return problems.map(([, { error, since }]) => ({ namespace, error, since }));
   }
 
   get warnings(): readonly string[] {

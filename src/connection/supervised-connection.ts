@@ -234,7 +234,7 @@ export class SupervisedConnection extends ConnectionView implements Connection {
     const { namespace, log, catalog, requests, subscriptions } = this.parts;
     catalog.see(lists);
     const server = this.#shownServer(session.server);
-    this.parts.listed.begin(generation.unread);
+    this.parts.listed.begin(generation.unread, (kind) => namespace.count(kind) > 0);
     requests.resume(session);
     this.latestSession = session;
     this.latestServer = server;

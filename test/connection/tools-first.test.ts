@@ -123,6 +123,65 @@ describe("tools come first", () => {
     expect(await bench.toolkit.list()).toMatchObject({ count: 3, failures: [] });
   });
 
+  verifies("M6", "failures are those of the kinds that are listed or looked up", async () => {
+    far.lists = { ...far.lists, prompt: new Error("out of order"), template: new Error("worn out") };
+    await start();
+    await connection.ready();
+    const failing = async (kind?: Kind) => {
+      const { failures } = await bench.toolkit.list({ kind });
+      return failures.map(({ error }) => error.message);
+    };
+    expect(await failing("tool")).toEqual([]);
+    expect(await failing("resource")).toEqual([]);
+    expect(await failing()).toEqual(["fake did not list its prompts: out of order"]);
+    expect(await failing("template")).toEqual(["fake did not list its templates: worn out"]);
+    const { message } = await failure(bench.toolkit.lookup("weather.radar", { kind: "tool" }));
+    expect(message).toBe('There is no tool "weather.radar".');
+    // A template may have made it.
+    const { message: ofUri } = await failure(bench.toolkit.lookup("memo://city/oslo", { kind: "resource" }));
+    expect(ofUri).toBe('There is no resource "memo://city/oslo". fake did not list its templates: worn out');
+  });
+
+  verifies("M4", "a URI is not known to be missing while templates that may make it were never listed", async () => {
+    far.lists.template = held(templates).list;
+    await start();
+    const finding = failure(bench.toolkit.lookup("memo://city/oslo"));
+    const reading = failure(bench.toolkit.read("memo://city/oslo"));
+    await bench.clock.advance(10_000);
+    expect(await finding).toMatchObject({
+      code: "NOT_FOUND",
+      message: expect.stringContaining("`weather` has not listed its templates yet."),
+    });
+    expect(await isSettled(reading)).toBe(false);
+    far.outcomes = ["hang"];
+    far.session.lose();
+    expect(await reading).toMatchObject({ code: "UNAVAILABLE" });
+  });
+
+  verifies("M4", "after a reconnect a list that replaces an empty one is waited for as the first", async () => {
+    const { prompt: _, ...without } = far.lists;
+    for (const prompt of [undefined, [], new Error("out of order")]) {
+      const lists = { ...without, ...(prompt && { prompt }) };
+      far = new FakeConnector({ lists });
+      connection = bench.toolkit.addConnector(far, { namespace: "weather" });
+      await bench.start();
+      await connection.ready();
+      const { list, open } = held(prompts);
+      far.lists = { ...without, prompt: list };
+      far.session.lose();
+      await settle();
+      expect(connection.state).toBe("connected");
+      const waits = [
+        bench.toolkit.list({ kind: "prompt" }).then(({ count, failures }) => [count, failures.length]),
+        bench.toolkit.render("weather.brief").then(() => "rendered"),
+      ];
+      for (const wait of waits) expect(await isSettled(wait)).toBe(false);
+      open();
+      expect(await Promise.all(waits)).toEqual([[1, 0], "rendered"]);
+      await bench.toolkit.removeConnector("weather");
+    }
+  });
+
   verifies(
     "M6",
     "what is announced before a list is asked for is in it, and what is announced later read once more",
@@ -232,6 +291,31 @@ describe("tools come first", () => {
     expect(connection.state).toBe("connected");
     open();
     expect(await listing).toMatchObject({ count: 3, failures: [] });
+  });
+
+  verifies("M4", "whatever needs a lazy connector waits for it, and not only what came first", async () => {
+    await start({ lazy: true });
+    const { toolkit } = bench;
+    const [first, listed, found, prompt] = await Promise.all([
+      toolkit.lookup("weather.forecast"),
+      toolkit.list({ kind: "tool" }),
+      toolkit.lookup("forecast"),
+      toolkit.lookup("weather.brief"),
+    ]);
+    expect([first.ref, found.ref, prompt.ref]).toEqual(["weather.forecast", "weather.forecast", "weather.brief"]);
+    expect(listed).toMatchObject({ count: 1, failures: [] });
+    expect(far.attempts).toBe(1);
+  });
+
+  verifies("M4", "a lazy connector that does not connect is waited for once", async () => {
+    far.outcomes = ["hang"];
+    await start({ lazy: true });
+    const waits = [bench.toolkit.list(), bench.toolkit.list()];
+    for (const wait of waits) expect(await isSettled(wait)).toBe(false);
+    await bench.clock.advance(10_000);
+    for (const { failures } of await Promise.all(waits)) expect(failures).toHaveLength(1);
+    expect(connection.state).toBe("connecting");
+    expect((await bench.toolkit.list()).failures).toHaveLength(1);
   });
 
   verifies("M13", "where something is pinned all lists are compared together", async () => {
