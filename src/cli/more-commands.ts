@@ -88,5 +88,3 @@ export function addFileCommands(program: Command, on: On, terminal: Terminal, si
       ),
     );
 }
-
-/** Collects the values of an option that may be repeated. */

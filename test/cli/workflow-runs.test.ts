@@ -121,6 +121,9 @@ verifies(
     expect((await folder.run(["workflows", id, "--cancel"])).stderr).toContain("it was cancelled");
     expect((await folder.run(["workflows", "none"])).code).toBe(3);
     expect((await folder.run(["workflows", "--cancel"])).code).toBe(2);
+    expect((await folder.run(["workflows", "--status", "wating"])).stderr).toMatch(
+      /and not wating\. Did you mean "waiting"\?\n$/,
+    );
     expect((await folder.run(["workflows", "--status", "gone"])).stderr).toMatch(
       /^--status is one of running, .* and not gone\./,
     );

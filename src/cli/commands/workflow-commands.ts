@@ -1,3 +1,4 @@
+import { nearest, orDidYouMean } from "../../lib/similar.ts";
 import { visible } from "../../lib/visible-text.ts";
 import { type WorkflowRun, workflowRunStatuses } from "../../workflow/stored-run.ts";
 import { runningService } from "../control-client.ts";
@@ -38,7 +39,9 @@ export async function workflowRuns(
   if (resume && cancel) throw new UsageMistake("A run is resumed or cancelled: give one of --resume and --cancel.");
   if (id !== undefined && status !== undefined) throw new UsageMistake("--status is for the list: leave out the id.");
   if (status !== undefined && !workflowRunStatuses.includes(status))
-    throw new UsageMistake(`--status is one of ${workflowRunStatuses.join(", ")}, and not ${visible(status)}.`);
+    throw new UsageMistake(
+      `--status is one of ${workflowRunStatuses.join(", ")}, and not ${visible(status)}.${orDidYouMean(nearest(status, workflowRunStatuses))}`,
+    );
   await using runs = await keptRuns(options, terminal, signal);
   if (id === undefined) {
     showList(await runs.list(status), options, terminal);

@@ -31,13 +31,15 @@ for one in $groups; do kill -KILL -"$one"; done
 export class OrphanGuard {
   #guard: Guard | undefined;
 
+  /** Starts it where it does not run, with the groups that there are. */
+  start(groups: Iterable<number>): void {
+    if (process.platform === "win32" || this.#guard !== undefined) return;
+    this.#start();
+    for (const group of groups) this.#write("+", group);
+  }
+
   /** Guards a group too. */
-  add(group: number, others: Iterable<number>): void {
-    if (process.platform === "win32") return;
-    if (this.#guard === undefined) {
-      this.#start();
-      for (const other of others) this.#write("+", other);
-    }
+  add(group: number): void {
     this.#write("+", group);
   }
 

@@ -21,10 +21,24 @@ function killAll(): void {
   guard.kill();
 }
 
-/** Remembers a child that leads its own process group, so that it does not outlive this process. */
-export function adopt(pid: number): void {
+/**
+ * Starts a child that leads its own process group, and remembers it, so that it does not outlive this process. The guard starts first:
+ * in the milliseconds of its start, after that of the child, a kill of this process would leave the child behind.
+ */
+export function startGroup<C extends ChildProcess>(spawnLeader: () => C): C {
+  guard.start(running);
+  try {
+    const child = spawnLeader();
+    if (child.pid !== undefined) adopt(child.pid);
+    return child;
+  } finally {
+    if (running.size === 0) guard.stop();
+  }
+}
+
+function adopt(pid: number): void {
   if (running.size === 0) process.on("exit", killAll);
-  guard.add(pid, running);
+  guard.add(pid);
   running.add(pid);
 }
 

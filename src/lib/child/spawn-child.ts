@@ -1,7 +1,7 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import { commandLine, isFolder, isNowhere } from "./child-command.ts";
-import { adopt, endGroup } from "./process-group.ts";
+import { endGroup, startGroup } from "./process-group.ts";
 
 /** A program, and what it is started with. */
 export interface ChildParameters {
@@ -98,8 +98,7 @@ function textOf({ command, args, env, cwd }: ChildParameters): string {
 }
 
 function start(parameters: ChildParameters): StartedChild {
-  const child = spawnGroup(parameters);
-  if (child.pid !== undefined) adopt(child.pid);
+  const child = startGroup(() => spawnGroup(parameters));
   return { child, hasStarted: spawned(child) };
 }
 
