@@ -20,7 +20,7 @@ console.log(JSON.stringify({ missing, last: children.slice(-2).map(name) }));
 await endChild(child);
 `;
 
-describe.skipIf(!hasChildren)("the guard of child processes", () => {
+describe.skipIf(!hasChildren)("the guard of child processes (where the system lists the children of a process)", () => {
   verifies(
     "M8",
     "starts before the child, which a kill of this process in between would leave behind",
