@@ -72,7 +72,7 @@ const codeOf = async (work: Promise<unknown>): Promise<string> => {
   // #endregion
   assert.equal(code, "NOT_FOUND");
   assert.equal(warnings.length, 1);
-  assert.match(warnings[0] ?? "", /"wpie".*`builtin\.wipe`/);
+  assert.match(warnings[0] ?? "", /"wpie".*"builtin\.wipe"/);
   await toolkit.close();
 }
 console.log("Every rule did what it says.");

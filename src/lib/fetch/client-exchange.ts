@@ -56,8 +56,6 @@ export interface ClientConnections {
   readonly isFresh: boolean;
   /** One request more, or less, waits for a connection. */
   waits(change: 1 | -1): void;
-  /** The answer to a request is complete. */
-  answered(): void;
 }
 
 type Zlib = typeof import("node:zlib");
@@ -181,7 +179,6 @@ export class Exchange implements ClientResponse, Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     this.#finish();
-    this.#client.answered();
     this.#body?.resolve();
   }
 

@@ -48,7 +48,6 @@ export class HttpClient implements ClientConnections {
   readonly #guarded = new WeakMap<EgressPolicy, HttpClient>();
   readonly #connecting = new Set<Socket>();
   #waiting = 0;
-  #isFreeing = false;
   isFresh = false;
 
   /** @param egress - for requests whose URL a stranger chose. Missing, every address is connected to */
@@ -80,8 +79,9 @@ export class HttpClient implements ClientConnections {
     const refusal = this.#egress?.refusal(request.url);
     if (refusal !== undefined) throw new HttpSendError(refusal, { sent: false });
     for (let repeats = 0; ; repeats += 1) {
-      // The connection of an answer that is just complete is free then: a request before would make another one.
-      if (this.#isFreeing || repeats > 0) await new Promise(setImmediate);
+      // A turn of the event loop: that a server closed a connection is read before the connection is used again, also where the process
+      // stood still meanwhile. And undici gives a connection free one turn after its answer: a request at once would make another one.
+      await new Promise(setImmediate);
       request.signal?.throwIfAborted();
       const exchange = new Exchange(request, this);
       try {
@@ -115,18 +115,6 @@ export class HttpClient implements ClientConnections {
     this.#waiting += change;
     if (this.#waiting > 0) return;
     for (const socket of this.#connecting) socket.destroy(new Error("no request waits for this connection"));
-  }
-
-  /**
-   * An answer is complete. Undici gives its connection free a turn of the event loop later; and lets one pass before it uses the connection
-   * again, so that its close is read first where the server closed it.
-   */
-  answered(): void {
-    if (this.#isFreeing) return;
-    this.#isFreeing = true;
-    setImmediate(() => {
-      this.#isFreeing = false;
-    });
   }
 
   #connector(secure: object): buildConnector.connector {
