@@ -1,4 +1,4 @@
-import type { ToolkitEvent } from "../core/event.ts";
+import { changedEntriesOf, type ToolkitEvent } from "../core/event.ts";
 import type { Host } from "../core/host.ts";
 import type { Entry, Kind } from "../core/item.ts";
 import type { Session } from "../core/session.ts";
@@ -62,11 +62,13 @@ export class ServedCatalog {
 
   /** Makes lists anew that an event changes, and gives the kinds of those that clients see changed. */
   changed(event: ToolkitEvent): readonly Kind[] {
-    // The first list of a kind, which lists wait for, changes none that was not made without it.
-    const isSeen = (kind: Kind) => !("first" in event && event.first === true) || this.#taken.has(kind);
-    const kinds = changedKinds[event.type] ?? [];
+    // The first list of a kind, which lists wait for, changes none that was not made without it. Resources and templates come apart.
+    const isFirst = "first" in event && event.first === true;
+    const table = changedKinds[event.type] ?? [];
+    const listed = isFirst ? changedEntriesOf(event)?.added : undefined;
+    const kinds = listed === undefined ? table : table.filter((kind) => listed.some((each) => each.kind === kind));
     const served = kinds.includes("prompt") && this.#options.promptsAsTools ? (["tool", ...kinds] as const) : kinds;
-    const all = served.filter(isSeen);
+    const all = served.filter((kind) => !isFirst || this.#taken.has(kind));
     for (const kind of all) this.#lists.delete(kind);
     return this.#isSearched ? all.filter((kind) => kind !== "tool") : all;
   }
